@@ -1,6 +1,7 @@
 """Scores language-model agents on text environments: runs, records, statistics, reports.
 
-`evaluate` scores a model, and `Run` reads what it left, see docs/python.md.
+`evaluate` scores a model, `Run` reads a run directory, `compare` and `analyse` explain runs; see
+docs/python.md.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -8,26 +9,66 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragen_bench.api import evaluate
     from ragen_bench.errors import UserError
-    from ragen_bench.finished import Baseline, EnvFigures, Run
+    from ragen_bench.findings import (
+        Comparison,
+        Difference,
+        EnvAnalysis,
+        EnvComparison,
+        FailureCause,
+        analyse,
+        compare,
+    )
+    from ragen_bench.run import Baseline, EnvMetrics, Run
+    from ragen_bench.runs.schema import EpisodeRecord as Episode
+    from ragen_bench.runs.schema import TurnRecord as Turn
+    from ragen_bench.statistics import Estimate
 
-_MODULES = {
-    "evaluate": "api",
+_SOURCES = {
+    "Baseline": "run",
+    "Comparison": "findings",
+    "Difference": "findings",
+    "EnvAnalysis": "findings",
+    "EnvComparison": "findings",
+    "EnvMetrics": "run",
+    "Episode": "runs.schema:EpisodeRecord",
+    "Estimate": "statistics",
+    "FailureCause": "findings",
+    "Run": "run",
+    "Turn": "runs.schema:TurnRecord",
     "UserError": "errors",
-    "Baseline": "finished",
-    "EnvFigures": "finished",
-    "Run": "finished",
+    "analyse": "findings",
+    "compare": "findings",
+    "evaluate": "api",
 }
-__all__ = ["Baseline", "EnvFigures", "Run", "UserError", "evaluate"]
+"""Modules of the public names, with the name in the module where it differs."""
+__all__ = [
+    "Baseline",
+    "Comparison",
+    "Difference",
+    "EnvAnalysis",
+    "EnvComparison",
+    "EnvMetrics",
+    "Episode",
+    "Estimate",
+    "FailureCause",
+    "Run",
+    "Turn",
+    "UserError",
+    "analyse",
+    "compare",
+    "evaluate",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for: the package alone is imported at once."""
-    if name not in _MODULES:
+    """Import a public name on first use; `import ragen_bench` alone imports nothing else."""
+    if name not in _SOURCES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    module, _, attribute = _SOURCES[name].partition(":")
     try:
-        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+        return getattr(import_module(f"{__name__}.{module}"), attribute or name)
     except ImportError as missing:
         from ragen_bench.errors import missing_extra
 
@@ -35,4 +76,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_MODULES]
+    return [*globals(), *_SOURCES]

@@ -16,12 +16,12 @@ from rich.text import Text
 
 from ragen_bench.episodes.evaluation import Evaluation, play_run, refuse_early
 from ragen_bench.errors import UserError
-from ragen_bench.finished import Run
 from ragen_bench.models import Model
 from ragen_bench.models.api.options import hide_headers
 from ragen_bench.models.provider import Isolation
 from ragen_bench.opponents.opponent import load
 from ragen_bench.pages.formats import short
+from ragen_bench.run import Run
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.cost import load_prices
 from ragen_bench.settings.build import build_evaluation

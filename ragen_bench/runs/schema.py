@@ -11,7 +11,7 @@ fifth of the memory: the figures of a run are computed over all of its turns.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.models.base import Finish
@@ -28,6 +28,8 @@ SCHEMA = 1
 """The version of these records."""
 Object = dict[str, Any]
 """A JSON object."""
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""A JSON value."""
 Key = tuple[str, str, int, int]
 """Environment, split, index and sample: what tells an episode from the others of its run."""
 Outcome = Literal["success", "failure", "ended", "truncated", "invalid_format", "context_overflow"]

@@ -12,7 +12,9 @@ import pytest
 
 import ragen_bench
 from ragen_bench import Run, UserError, evaluate
+from ragen_bench.analysis.run import analyse as analyse_run
 from ragen_bench.runs.directory import read_run
+from ragen_bench.scores.compare import compare_with_first
 from ragen_bench.scores.summary import summarise
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.terminal.progress import NotebookProgress, progress_without_bar
@@ -67,7 +69,7 @@ def test_a_call_and_the_command_with_the_same_settings_leave_the_same_run(here, 
     assert command("evaluate", "random", *words, "--history=2", cwd=elsewhere).returncode == 0
     commanded = Run(elsewhere / called.path)  # the name of the directory is the same too
     assert bytes_of(called.path) == bytes_of(commanded.path)
-    assert called.envs == commanded.envs
+    assert called.metrics == commanded.metrics
     assert called.suite_score == commanded.suite_score
     there, other = (json.loads((run.path / "run.json").read_text()) for run in (called, commanded))
     assert other.pop("command").startswith("ragen-bench evaluate random --suite=quick")
@@ -117,7 +119,7 @@ def test_a_run_goes_on_where_it_was_interrupted(here, capsys):
     part = Run(whole.path)
     assert not part.complete
     assert part.summary["episodes"] == 2
-    assert part.envs[ENV].episodes == 2
+    assert part.metrics[0].episodes == 2
     assert "2 of 4 episodes" in repr(part)
     again = evaluate(answer, env=ENV, limit=4)
     said = capsys.readouterr().out
@@ -132,7 +134,7 @@ def test_a_callable_is_the_agent_of_its_name(here, model):
     run = evaluate(model, env=ENV, limit=2, concurrency=2, progress=False)
     assert run.config.model == f"python:{__name__}:{model.__qualname__}"
     assert run.config.model_identity["source_sha256"]
-    assert [turn.answer for turn in next(run.episodes()).turns[:1]] == [answer([])]
+    assert [turn.answer for turn in run.episodes[0].turns[:1]] == [answer([])]
 
 
 @pytest.mark.parametrize(
@@ -164,8 +166,8 @@ def test_the_figures_are_those_of_the_summary(done):
     assert done.summary == summary
     assert done.complete
     assert done.report.read_text(encoding="utf-8").startswith("<!")
-    assert list(done.envs) == [row["env"] for row in summary["envs"]]
-    for row, figures in zip(summary["envs"], done.envs.values(), strict=True):
+    assert [metrics.env for metrics in done.metrics] == [row["env"] for row in summary["envs"]]
+    for row, figures in zip(summary["envs"], done.metrics, strict=True):
         for name in ("success", "score", "normalised"):
             estimate = getattr(figures, name)
             assert [estimate.value, *estimate.interval] == [row[name], *row[f"{name}_interval"]]
@@ -177,9 +179,9 @@ def test_the_figures_are_those_of_the_summary(done):
         assert figures.random.success.value == row["random"]["success"]
         assert figures.oracle.ceiling == row["oracle"]["ceiling"]
     assert done.suite_score.value == summary["suite_score"]
-    assert [episode.key for episode in done.episodes()] == [
+    assert [episode.key for episode in done.episodes] == [
         (env, "test", index, sample)
-        for env in done.envs
+        for env in [metrics.env for metrics in done.metrics]
         for index in range(3)
         for sample in range(4)
     ]
@@ -192,7 +194,7 @@ def test_a_summary_of_fewer_episodes_is_not_believed(done):
     expected = summarise(read_run(done.path))
     assert Run(done.path).suite_score.value == expected["suite_score"] == old["suite_score"]
     file.unlink()
-    assert Run(str(done.path)).envs == done.envs
+    assert Run(str(done.path)).metrics == done.metrics
 
 
 def test_what_is_no_run_and_what_is_no_summary(done, here):
@@ -205,10 +207,47 @@ def test_what_is_no_run_and_what_is_no_summary(done, here):
             Run(done.path)._repr_html_()
 
 
+def test_a_data_frame_has_a_row_for_each_episode(done):
+    frame = done.to_pandas()
+    assert len(frame) == len(done.episodes) == 24
+    first = done.episodes[0]
+    assert frame["return"][0] == first.episode_return
+    assert frame["turns"][0] == len(first.turns)
+    assert list(frame["sample"][:5]) == [0, 1, 2, 3, 0]
+
+
+def test_a_missing_pandas_is_one_line(done, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(UserError, match=r"^this needs pandas: in a checkout pip install"):
+        done.to_pandas()
+
+
+def test_runs_are_compared_and_analysed(done):
+    oracle = evaluate("oracle", env=[ENV, "FrozenLake-v0"], limit=3, samples=4, progress=False)
+    (comparison,) = ragen_bench.compare(oracle, done)
+    expected = compare_with_first([oracle.directory, done.directory])["comparisons"][0]
+    assert [row.env for row in comparison.envs] == [row["env"] for row in expected["envs"]]
+    assert comparison.envs[0].success.difference == expected["envs"][0]["success"]["difference"]
+    assert comparison.success.interval == tuple(expected["suite"]["success"]["interval"])
+    analysis = ragen_bench.analyse(done)
+    rows = analyse_run(done.directory)["envs"]
+    for row, env in zip(rows, analysis, strict=True):
+        assert (env.env, env.failed) == (row["env"], row["failed"])
+        assert [cause.label for cause in env.failures] == [
+            each["label"] for each in row["failures"]
+        ]
+        assert sum(cause.episodes for cause in env.failures) == env.failed
+
+
+def test_every_public_name_is_there():
+    for name in ragen_bench.__all__:
+        assert getattr(ragen_bench, name).__doc__
+
+
 def test_a_run_without_an_episode_has_no_figures(done):
     done.path.joinpath("episodes.jsonl").write_bytes(b"")
     empty = Run(done.path)
-    assert (empty.complete, empty.suite_score, empty.envs) == (False, None, {})
+    assert (empty.complete, empty.suite_score, empty.metrics) == (False, None, [])
     assert repr(empty) == f"<Run {str(done.path)!r}: random, 0 of 24 episodes>"
 
 
@@ -228,7 +267,7 @@ def test_a_run_of_another_process_is_read(here):
     assert command("evaluate", "oracle", "--env=Bandit-v0", "--limit=2", cwd=here).returncode == 0
     [path] = (here / "runs").iterdir()
     run = Run(path)
-    assert run.envs["ragen/Bandit-v0"].success.value == 1.0
+    assert run.metrics[0].success.value == 1.0
     assert run.config.command == "ragen-bench evaluate oracle --env=Bandit-v0 --limit=2"
 
 
@@ -252,8 +291,8 @@ def test_a_notebook_shows_one_line_that_changes(monkeypatch):
     for episodes in (1, 2, 4):
         progress.tick(episodes, 10 * episodes)
     assert [data["text/plain"] for data in shown] == [
-        "2 of 4 episodes, 20 answers",
-        "4 of 4 episodes, 40 answers",
+        "2 of 4 episodes, 20 responses",
+        "4 of 4 episodes, 40 responses",
     ]
     assert '<progress value="4" max="4">' in shown[-1]["text/html"]
 

@@ -214,9 +214,9 @@ commanded = ragen_bench.Run("run", envs)
 called = ragen_bench.evaluate(
     model.answer, env=envs, limit=12, samples=2, out="again", progress=False
 )
-assert called.complete and called.envs == commanded.envs
-assert list(called.episodes()) == list(commanded.episodes())
-[untold] = [figures for figures in called.envs.values() if figures.success is None]
+assert called.complete and called.metrics == commanded.metrics
+assert called.episodes == commanded.episodes
+[untold] = [metrics for metrics in called.metrics if metrics.success is None]
 low, high = untold.return_interval
 assert low <= untold.mean_return <= high
 assert (untold.normalised, untold.pass_at_k, called.suite_score) == (None, {{}}, None)

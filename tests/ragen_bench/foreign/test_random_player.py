@@ -53,11 +53,11 @@ def test_it_plays_where_nothing_is_listed_and_is_in_the_record(tmp_path, monkeyp
     assert "_random-tests.ragen-bench.foreign.guessers-never_samples2_" in run.path.name
     assert run.config.random_player == NEVER
     assert f"random_player='{NEVER}'" in run.config.command
-    first, *_ = run.episodes()
+    first, *_ = run.episodes
     assert [turn.answer[:16] for turn in first.turns] == [f"no digit, turn {n}" for n in "1234"]
     again = evaluate("random", **settings, random_player=NEVER, out="again")
-    assert [*again.episodes()] == [*run.episodes()]
-    assert run.envs[ECHO].random.episodes == 32
+    assert again.episodes == run.episodes
+    assert run.metrics[0].random.episodes == 32
     with pytest.raises(UserError, match=r'\(random_player: .*never" there, .*digit" here\)'):
         evaluate("random", **settings, random_player=f"{GUESSERS}:digit", out="again")
     listed = {"env": GUESS, "limit": 1, "out": "listed", "progress": False}

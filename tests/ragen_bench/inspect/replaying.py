@@ -18,7 +18,7 @@ class Replay(ModelAPI):
         super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
         self._answers = {
             (episode.env, episode.index, episode.sample): [turn.answer for turn in episode.turns]
-            for episode in Run(model_name).episodes()
+            for episode in Run(model_name).episodes
         }
         self._left = {}
 
