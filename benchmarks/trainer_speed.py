@@ -67,7 +67,7 @@ class Round:
         actor.rollouts = watched
         whole = spent(lambda: trainer.iterate(number))
         del actor.rollouts
-        specs = rollout_specs(recipe.in_turn, recipe.rollouts, recipe.seed, number)
+        specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
         told: list[list[list[float]]] = []
         plain = spent(lambda: told.extend(self._rollouts.play(specs, played)))
         check_tokens(played, told)

@@ -37,8 +37,8 @@ def test_one_process_is_not_many(wanted, said):
 @pytest.mark.parametrize(
     ("cluster", "said"),
     [
-        ({"engine": "vllm"}, "cluster: engine vllm samples on GPUs; set device=gpu"),
-        ({"processes": 3, "tensor_parallel": 2}, "tensor_parallel divides processes"),
+        ({"engine": "vllm"}, "cluster: engine=vllm needs GPUs; set device=gpu"),
+        ({"processes": 3, "tensor_parallel": 2}, "tensor_parallel must divide processes"),
         ({"nodes": 0}, "cluster.nodes: is at least 1, got 0"),
         ({"memory": 1}, "cluster.memory: is above 0 and below 1, got 1.0"),
         ({"gpus": 1}, "cluster.gpus: there is no such setting"),

@@ -73,7 +73,7 @@ class Demonstrator:
         actions = RandomStream("random demonstrations", env, split, index)
         finished = _describe_start(episode)
         labeler = find_labeler(env) if self._format == "think" else None
-        while not on_tokens.over:
+        while not on_tokens.is_over:
             plan = random_actions(game_env, actions) if self._random else game_env.best_actions()
             text = _thought(labeler, finished, plan, stream) if labeler else ""
             response = format_answer(plan, self._format, text)

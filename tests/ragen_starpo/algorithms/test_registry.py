@@ -59,7 +59,7 @@ import sys
 from pathlib import Path
 from ragen_starpo import read_recipe, train
 recipe = read_recipe("recipe.toml")
-print(recipe.most_steps)
+print(recipe.max_steps)
 train(recipe, Path(sys.argv[1]), Path("run"))
 """
 

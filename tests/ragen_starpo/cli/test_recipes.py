@@ -10,7 +10,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cli.models import model_folder
 from ragen_starpo.engine.platform import release
-from ragen_starpo.recipes.files import alone, scales, sweeps
+from ragen_starpo.recipes.files import presets, scales, sweeps
 
 pytestmark = pytest.mark.xdist_group("verl")
 
@@ -22,7 +22,7 @@ def test_the_table_has_every_row_and_scale(capsys, monkeypatch):
     assert max(map(len, out.splitlines())) <= 80
     words = {word.rstrip(".") for word in out.split()}
     assert {row for group in sweeps().values() for row in group["rows"]} <= words
-    assert {*scales(), *alone()} <= words
+    assert {*scales(), *presets()} <= words
 
 
 def test_one_recipe_in_full(capsys):

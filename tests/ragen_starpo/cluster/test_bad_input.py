@@ -58,7 +58,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["mini_batch=6", "cluster.processes=4"], "mini_batch=6 does not divide among 4 processes"),
         (["model=nowhere"], "there is no folder nowhere"),
         (['envs=["Lake"]', "mixture={}"], "unknown environment 'Lake'"),
-        (["cluster.engine=vllm"], "engine vllm samples on GPUs"),
+        (["cluster.engine=vllm"], "engine=vllm needs GPUs"),
         (["shaping.python=no_such:reward"], "shaping.python=no_such:reward cannot be imported: "),
         (["shaping.python=json:reward"], "module 'json' has no attribute 'reward'"),
         (["cluster.ahead=2"], "cluster.ahead: is 0 or 1, got 2"),
@@ -69,7 +69,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
         ),
         (
             ["cluster.ahead=1", "cluster.engine=vllm", "cluster.device=gpu"],
-            "cluster: ahead=1 is for the engine hf: vllm shares the GPUs with the policy",
+            "cluster: ahead=1 is for engine=hf, since vllm shares the GPUs with the policy",
         ),
         (["cluster.engine=vllm", "cluster.device=gpu"], "the recipe needs a GPU"),
     ],

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ragen_bench.errors import UserError
 from ragen_starpo.iteration import Iteration
 from ragen_starpo.local.run import TrainingDirectory, check_run
-from ragen_starpo.local.train import go_on, train
+from ragen_starpo.local.train import resume_run, train
 from ragen_starpo.recipes.recipe import recipe_of
 
 SETTINGS = {
@@ -190,7 +190,7 @@ class Scripted:
 def scripted(out, successes, **changed):
     iterations, made = [], recipe(**changed)
     trainer = Scripted(successes)
-    go_on(made, trainer, TrainingDirectory(out, made), iterations.append)
+    resume_run(made, trainer, TrainingDirectory(out, made), iterations.append)
     return trainer
 
 
@@ -259,7 +259,7 @@ def test_one_process_writes_a_run(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout.readline() == b"held\n"
         with pytest.raises(UserError, match=r"run is being written by another process") as refused:
-            go_on(recipe(), Scripted([0.0] * 3), run, print)
+            resume_run(recipe(), Scripted([0.0] * 3), run, print)
         assert refused.value.exit_code == 1
         assert not (tmp_path / "run/metrics.jsonl").exists()
         other.stdin.close()
@@ -281,8 +281,8 @@ def test_the_other_drivers_checkpoint_is_refused(tmp_path):
     other = Scripted([0.0] * 4)
     other.driver = "another"
     run = TrainingDirectory(tmp_path / "run", longer)
-    with pytest.raises(UserError, match="was begun by ragen-train scripted; go on with that"):
-        go_on(longer, other, run, print)
+    with pytest.raises(UserError, match="was started by ragen-train scripted; continue with"):
+        resume_run(longer, other, run, print)
     assert len(lines(tmp_path / "run")) == 2
     scripted(tmp_path / "run", [0.0] * 4, iterations=3)
     assert len(lines(tmp_path / "run")) == 3

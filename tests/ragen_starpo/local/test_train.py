@@ -93,7 +93,7 @@ def test_some_rollouts_are_kept_as_runs_of_the_harness(whole, capsys):
     settings = recipe()
     for name, run in kept.items():
         number = int(name[-1])
-        specs = rollout_specs(settings.in_turn, settings.rollouts, settings.seed, number)
+        specs = rollout_specs(settings.env_cycle, settings.rollouts, settings.seed, number)
         played = list(run.episodes())
         assert [one.key for one in played] == [spec.task.key for spec in specs[: 3 * 3]]
         assert [problem for _, problem in replay(run.config, played)] == [None] * 9

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from ragen_bench.errors import UserError
 from ragen_starpo.recipes.files import (
     RECIPES,
-    alone,
     as_toml,
     override,
+    presets,
+    read_settings,
     scales,
-    settings_of,
     sweeps,
 )
 from ragen_starpo.recipes.recipe import read_recipe, recipe_of
@@ -175,10 +175,10 @@ def test_the_rows_of_ragen_2():
 
 @pytest.mark.parametrize("scale", scales())
 def test_rows_of_online_k_take_as_many_steps(scale):
-    of_passes = {read_recipe(f"online-equal-{k}@{scale}").most_steps for k in (1, 2, 5, 10)}
+    of_passes = {read_recipe(f"online-equal-{k}@{scale}").max_steps for k in (1, 2, 5, 10)}
     assert len(of_passes) == 1
     if scale != "cluster":  # which has 64 prompts and steps of 256 trajectories
-        of_prompts = {read_recipe(f"online-wide-{k}@{scale}").most_steps for k in (1, 2, 5, 10)}
+        of_prompts = {read_recipe(f"online-wide-{k}@{scale}").max_steps for k in (1, 2, 5, 10)}
         assert of_prompts == of_passes == {200}
 
 
@@ -233,7 +233,7 @@ def test_every_row_names_environments_that_can_be_made(scale):
         pool_of(read_recipe(f"{row}@{scale}"))
 
 
-@pytest.mark.parametrize("name", alone())
+@pytest.mark.parametrize("name", presets())
 def test_a_recipe_that_stands_for_itself(name):
     pool_of(read_recipe(name))
     with pytest.raises(UserError, match=f"unknown scale '{name}'"):
@@ -304,7 +304,7 @@ names = st.lists(st.sampled_from(sorted(ROWS)), min_size=1, max_size=3)
 
 @given(names, st.sampled_from(scales()))
 def test_rows_are_what_is_typed_on_the_command_line(rows, scale):
-    typed = settings_of(scale)
+    typed = read_settings(scale)
     for row in rows:
         group = sweeps()[ROWS[row]]
         for change in (*group.get("shared", []), *group["rows"][row]):
@@ -332,6 +332,6 @@ def test_the_docs_examples_are_recipes(tmp_path):
 
 
 def test_the_files_are_in_the_package():
-    named = (*scales(), *alone(), "sweeps")
+    named = (*scales(), *presets(), "sweeps")
     assert {path.stem for path in RECIPES.rglob("*.toml")} == set(named)
     assert len(set(named)) == len(named)

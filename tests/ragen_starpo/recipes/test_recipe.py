@@ -54,13 +54,13 @@ def test_settings_and_defaults(written):
     assert (loss.clip_low, loss.clip_high, loss.dual_clip) == (0.2, 0.28, 3.0)
     assert recipe.lora is None
     # A quarter of 8 groups of 4 is one mini-batch.
-    assert recipe.most_steps == recipe.iterations == 200
+    assert recipe.max_steps == recipe.iterations == 200
     adapted = read_recipe(written(GOOD), ["lora.rank=8"])
     assert (adapted.lora.rank, adapted.critic_lora) == (8, None)
     assert read_recipe(written(GOOD), ["lora.critic=true"]).critic_lora.rank == 64
     # Of 8 groups among 3 environments each keeps a quarter of its own, rounded up: 3, 3 and 2.
     envs = ["envs=['a', 'b', 'c']", "filter.amount=0.4", "mini_batch=4"]
-    assert read_recipe(written(GOOD), envs).most_steps == 200 * (2 + 2 + 1)
+    assert read_recipe(written(GOOD), envs).max_steps == 200 * (2 + 2 + 1)
     alone = ["rollouts.samples=1", "filter.strategy=all"]
     assert read_recipe(written(GOOD), alone).rollouts.samples == 1
 
@@ -117,7 +117,7 @@ def test_settings_and_defaults(written):
         ("shaping.turn_cost=inf", "shaping.turn_cost: is at least 0 and finite, got inf"),
         ("optimiser.decay_steps=199", "optimiser.decay_steps: the run may take 200 steps"),
         ("diagnostics.thoughts=-1", "diagnostics.thoughts: is at least 0, got -1"),
-        ("diagnostics.thoughts=1", "diagnostics: thoughts is 0 or at least 2: one alone has no ot"),
+        ("diagnostics.thoughts=1", "diagnostics: thoughts must be 0 or at least 2, since the esti"),
         ("seed", "'seed' is not a setting; give name=value"),
         ("seed.a=1", "seed: "),
         ("mixture.shares.Bandit-v0=0", "mixture.shares.Bandit-v0: is from 1 to 100, got 0"),
@@ -200,7 +200,7 @@ def test_every_number_has_its_bounds(written, name, kind):
     st.integers(1, 30),
     st.sampled_from([0.3, 0.5, 1.0]),
 )
-def test_the_most_steps_are_those_of_all_iterations(shares, more, iterations, amount):
+def test_the_max_steps_are_those_of_all_iterations(shares, more, iterations, amount):
     """Against the instances of each iteration, dealt out one by one."""
     envs = [f"{n}" for n in range(len(shares))]
     size = len(envs) + more
@@ -213,13 +213,13 @@ def test_the_most_steps_are_those_of_all_iterations(shares, more, iterations, am
         "mini_batch": 4,
     }
     recipe = recipe_of({"model": "m", "envs": envs, **settings}, "a test")
-    dealt = recipe.in_turn * (size * iterations)
+    dealt = recipe.env_cycle * (size * iterations)
     wanted = 0
     for number in range(iterations):
         counts = Counter(dealt[number * size : (number + 1) * size])
         learned = 3 * sum(recipe.filter.max_groups(count) for count in counts.values())
         wanted += 2 * math.ceil(learned / 4)
-    assert recipe.most_steps == wanted
+    assert recipe.max_steps == wanted
 
 
 def test_a_recipe_in_code_is_checked_as_a_file_is():

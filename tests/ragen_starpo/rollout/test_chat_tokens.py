@@ -119,7 +119,7 @@ def test_special_tokens_in_an_observation_are_no_secret():
 def test_a_template_that_hides_thoughts_is_refused():
     tokenizer = tokenizer_of("chatml")
     tokenizer.chat_template = TEMPLATES["chatml"].replace("assistant\n", "assistant\n<think>\n")
-    with pytest.raises(UserError, match="shows an earlier answer otherwise than it opens a new"):
+    with pytest.raises(UserError, match="renders an earlier answer differently from the opening"):
         ChatTokens(Chat(tokenizer, merges_system=False)).check()
 
 

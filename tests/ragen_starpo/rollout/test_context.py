@@ -34,13 +34,13 @@ def test_an_answer_may_fill_the_context_and_no_more(chat, chatml, turns):
     env, on_tokens = begun(chat, chatml, 1 << 20)
     for _ in range(turns):
         answered(chatml, env, on_tokens)
-    assert not on_tokens.over
+    assert not on_tokens.is_over
     needed = len(on_tokens.ids) + LIMIT
     for context, over in ((needed, False), (needed - 1, True)):
         env, on_tokens = begun(chat, chatml, context)
         for _ in range(turns):
             answered(chatml, env, on_tokens)
-        assert on_tokens.over == over
+        assert on_tokens.is_over == over
     trajectory = on_tokens.trajectory()
     assert len(trajectory.turns) == turns
 

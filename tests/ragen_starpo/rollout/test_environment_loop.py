@@ -30,7 +30,7 @@ def test_an_episode_of_the_oracle(family, env, ends_itself):
         episode, 0, ChatTokens(chat), ending, 1 << 20, lambda turn: turn.reward
     )
     observations, answers = [episode.observation], []
-    while not on_tokens.over:
+    while not on_tokens.is_over:
         answers.append(oracle_answer(env_made))
         ids = chat.tokenizer(answers[-1], add_special_tokens=False)["input_ids"]
         sampled = (*ids, end) if ends_itself else tuple(ids)
@@ -57,7 +57,7 @@ def played(chat, end, history, turns=5):
         episode, 0, ChatTokens(chat), ending, 1 << 20, lambda turn: turn.reward
     )
     observations, answers, sent = [episode.observation], [], []
-    while not on_tokens.over:
+    while not on_tokens.is_over:
         messages = conversation(observations, answers, "think", history)
         sent.append(chat.render(messages))
         # Of tokens that a tokenizer would not choose: shown again they read otherwise.

@@ -55,7 +55,7 @@ def test_no_instance_comes_again_nor_in_another_seed(instances, seed, number):
 def test_shares_hold_over_iterations(shares, instances, data):
     """Any number of iterations plays of each environment its share, rounded down or up."""
     mixed = {"shares": dict(zip(ENVS, shares, strict=True))}
-    in_turn = recipe(ENVS, instances, mixture=mixed).in_turn
+    in_turn = recipe(ENVS, instances, mixture=mixed).env_cycle
     iterations = data.draw(st.integers(1, 12))
     total = Counter(
         spec.task.env.removeprefix("ragen/")

@@ -135,7 +135,7 @@ def test_what_cannot_be_called(own, source, said):
 @pytest.mark.parametrize("name", ["my_reward", "my_reward:", ":reward", ""])
 def test_names_without_a_function(name):
     settings = {"model": "m", "envs": ["Bandit-v0"], "shaping": {"python": name}}
-    with pytest.raises(UserError, match="shaping: python is MODULE:FUNCTION, as my_reward:bonus"):
+    with pytest.raises(UserError, match="shaping: python must be MODULE:FUNCTION, such as"):
         recipe_of(settings, "r.toml")
 
 

@@ -24,7 +24,7 @@ class Recipes(Command):
         from rich.table import Table
 
         from ragen_bench.terminal.console import plain_console
-        from ragen_starpo.recipes.files import alone, as_toml, scales, sweeps
+        from ragen_starpo.recipes.files import as_toml, presets, scales, sweeps
         from ragen_starpo.recipes.recipe import read_recipe
 
         console = plain_console()
@@ -40,5 +40,5 @@ class Recipes(Command):
         console.print(table)
         console.print(f"\nScales: {' '.join(scales())}. A row at a scale: filter-50@small;")
         console.print("several rows: grpo+filter-50@small. All settings: ragen-train recipes NAME")
-        console.print(f"\nRecipes without rows: {' '.join(alone())}")
+        console.print(f"\nRecipes without rows: {' '.join(presets())}")
         return 0

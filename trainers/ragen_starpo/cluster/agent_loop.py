@@ -80,7 +80,7 @@ class EpisodeLoop(AgentLoopBase):
         version = None
         episode, on_tokens = factory.begin(spec)
         try:
-            while not on_tokens.over:
+            while not on_tokens.is_over:
                 output = await self._answer(on_tokens, spec, asked)
                 version = output.extra_fields.get("global_steps")
                 on_tokens.take(_sampled(output, factory.ending))

@@ -15,9 +15,9 @@ from ragen_starpo.recipes.sections import FilterSettings
 from ragen_starpo.rollout.failures import (
     Ended,
     FailedEpisode,
+    complete_groups,
     first_error,
-    refuse_mistakes,
-    whole_groups,
+    raise_mistakes,
 )
 from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import TokenTrajectory
@@ -73,7 +73,7 @@ class GroupSampler(ReplayBuffer):
         self._wait(partition_id, batch_size)
         ended = self._ended(partition_id)
         keys, learned = list(ended), partition_id == TRAIN
-        refuse_mistakes(ended.values())
+        raise_mistakes(ended.values())
         self.error = first_error(ended.values())
         if not learned and self.error is not None:
             # Held-out figures are of all episodes.
@@ -82,7 +82,7 @@ class GroupSampler(ReplayBuffer):
                 "command goes on",
                 exit_code=1,
             )
-        whole = whole_groups(list(ended.values()), [_group(key) for key in keys])
+        whole = complete_groups(list(ended.values()), [_group(key) for key in keys])
         self.played = list(whole.values())
         kept = select_rollouts(self._filter, self.played) if learned else [True] * len(whole)
         places = [place for place, keep in zip(whole, kept, strict=True) if keep]

@@ -20,7 +20,7 @@ from ragen_starpo.engine.computing import Device
 from ragen_starpo.engine.platform import check_version
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices, device_here
-from ragen_starpo.local.run import TrainingDirectory, check_run, finished
+from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
 from ragen_starpo.rollout.training_envs import training_pool
@@ -46,13 +46,13 @@ def train(
         The run.
 
     Raises:
-        UserError: if anything is not what it should be; and as `ragen_starpo.local.train.go_on`.
+        UserError: If the run cannot begin, and as `ragen_starpo.local.train.resume_run` does.
     """
     device = device_of(recipe.cluster, address)
     _check_batches(recipe.mini_batch, recipe.cluster)
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
-    if finished(out, recipe.iterations):
+    if is_finished(out, recipe.iterations):
         return TrainingDirectory(out, recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if address is not None:

@@ -27,8 +27,8 @@ from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.iteration import Clock, Iteration, run_iteration
 from ragen_starpo.local.run import TrainingDirectory
-from ragen_starpo.local.train import go_on
-from ragen_starpo.local.validation import held_out
+from ragen_starpo.local.train import resume_run
+from ragen_starpo.local.validation import held_out_metrics
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -65,12 +65,12 @@ class VerlTrainer(PPOTrainerSync):
             agent_loop_manager: verl's, which plays.
 
         Raises:
-            UserError: as `go_on` does.
+            UserError: as `resume_run` does.
         """
         self.agent_loop_manager = agent_loop_manager
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
         self.logger = _tracking(self.config)
-        go_on(self.recipe, self, run, self._log)
+        resume_run(self.recipe, self, run, self._log)
 
     def iterate(self, number: int) -> Iteration:
         """Play rollouts and learn from them; with `cluster.ahead`, play the next ones meanwhile."""
@@ -126,7 +126,7 @@ class VerlTrainer(PPOTrainerSync):
         rows, _ = self.replay_buffer.sample(self.global_steps, VAL, len(specs))
         tq.kv_clear(keys=rows.keys, partition_id=VAL)
         records = [trajectory.record for trajectory in self.replay_buffer.played]
-        return held_out(records, self.recipe.envs)
+        return held_out_metrics(records, self.recipe.envs)
 
     def save(self, folder: Path) -> None:
         """Write the model as a folder that transformers reads."""
@@ -202,7 +202,7 @@ class VerlTrainer(PPOTrainerSync):
     def _begin(self, number: int) -> None:
         """Let the engines play the rollouts of an iteration, without waiting for them."""
         recipe, temperature = self.recipe, self.learner.settings.temperature
-        specs = rollout_specs(recipe.in_turn, recipe.rollouts, recipe.seed, number)
+        specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
         self._submit(_prompts(specs, number, TRAIN, temperature), TRAIN)
 
     def _end(self, number: int) -> QueuedRollouts:
@@ -236,7 +236,7 @@ class VerlTrainer(PPOTrainerSync):
             self.role_worker_mapping[role] = ray.remote(_OURS[role])
 
     def _load_checkpoint(self) -> None:
-        """Begin at 0: the run's directory decides whether there is a checkpoint, see `go_on`."""
+        """Begin at 0: `resume_run` loads the checkpoint, if there is one."""
         self.global_steps = 0
 
 

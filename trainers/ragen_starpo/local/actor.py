@@ -1,4 +1,4 @@
-"""The model that plays while another copy of it is trained."""
+"""The model that samples while another copy of it is trained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragen_bench.models.hf.loading import load
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, rollout_specs
-from ragen_starpo.rollout.failures import first_error, whole_groups
+from ragen_starpo.rollout.failures import complete_groups, first_error
 from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
@@ -25,55 +25,55 @@ from ragen_starpo.rollout.trajectory import TokenTrajectory
 class Actor:
     """Plays the rollouts of each iteration.
 
-    Which instances, what noise and which tokens: all of it follows from the recipe's seed and the
-    number of the iteration, so that a resumed run plays what an uninterrupted one plays.
+    Instances, noise and tokens depend on the recipe's seed and the number of the iteration alone,
+    so a resumed run plays the same rollouts.
 
     Args:
-        folder: of the model that training begins with.
-        recipe: of the run.
-        dtype: that it plays in; a published model may have 16 bits, the trainer's has 32.
+        folder: Folder of the initial model.
+        recipe: The recipe of the run.
+        dtype: Dtype of the computation; a published model may have 16 bits, the trainer's has 32.
 
     Attributes:
-        error: of the first of the latest rollouts that failed, None if all ended well.
+        error: Error of the first failed episode of the latest rollouts; None if all succeeded.
 
     Raises:
-        UserError: if there is no model, no such environment, or no room for an answer.
+        UserError: If there is no model, no such environment, or no room for a response.
     """
 
     def __init__(self, folder: Path, recipe: Recipe, dtype: torch.dtype = torch.float32) -> None:
         self.error: str | None = None
         self._loaded = load(str(folder))
         self._loaded.model.to(dtype)
-        self._envs, self._rollouts, self._seed = recipe.in_turn, recipe.rollouts, recipe.seed
+        self._envs, self._rollouts, self._seed = recipe.env_cycle, recipe.rollouts, recipe.seed
         loaded = self._loaded
         self._factory = EpisodeFactory(recipe, loaded.chat, loaded.ends, loaded.context)
 
     @property
     def pad(self) -> int:
-        """The id that fills up batches."""
+        """Id on padding."""
         return self._loaded.pad
 
     @property
     def tokenizer(self) -> Any:
-        """The model's."""
+        """The model's tokenizer."""
         return self._loaded.tokenizer
 
     def load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Play with these weights from now on."""
+        """Sample with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
 
     def rollouts(self, iteration: int, temperature: float) -> list[TokenTrajectory]:
-        """Play the rollouts of an iteration, those of an instance one after the other.
+        """Play the rollouts of an iteration, by instance.
 
         Args:
-            iteration: from 0 on.
-            temperature: of the sampling, the recipe's or an adapted one.
+            iteration: Number of the iteration, from 0.
+            temperature: Sampling temperature.
 
         Returns:
-            Their trajectories, without the groups of those that ended in errors.
+            Their trajectories, without groups that have a failed episode.
 
         Raises:
-            UserError: if no group is left.
+            UserError: If no group is left.
         """
         specs = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
         begun: dict[RolloutSpec, Episode] = {}
@@ -94,4 +94,4 @@ class Actor:
             elif spec in begun:
                 self._factory.give_up(begun[spec])
         self.error = first_error(ended)
-        return list(whole_groups(ended, [spec.group for spec in specs]).values())
+        return list(complete_groups(ended, [spec.group for spec in specs]).values())

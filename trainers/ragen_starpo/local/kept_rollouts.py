@@ -1,4 +1,4 @@
-"""A sample of an iteration's rollouts, kept as a run that `ragen-bench report` reads."""
+"""Saves a sample of an iteration's rollouts as a run that `ragen-bench report` reads."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from ragen_starpo.recipes.sections import EnvironmentSettings
 from ragen_starpo.rollout.training_envs import training_env
 
 
-def keep_rollouts(
+def save_rollouts(
     folder: Path,
     recipe: Recipe,
     number: int,
     temperature: float,
-    played: Sequence[EpisodeRecord],
+    records: Sequence[EpisodeRecord],
 ) -> None:
     """Write the first groups of an iteration as a run directory of the harness.
 
-    The seed draws the instances of an iteration, so its first ones are as good a sample as any.
+    Instances are drawn at random, so the first ones are a fair sample.
 
     Args:
-        folder: of the run directory; what is there is replaced.
-        recipe: of the training.
-        number: of the iteration, from 0 on.
-        temperature: that the rollouts were sampled at.
-        played: all rollouts of the iteration before any filter, by group.
+        folder: The run directory; an old one is replaced.
+        recipe: The recipe of the training run.
+        number: Number of the iteration, from 0.
+        temperature: Sampling temperature.
+        records: All rollouts before the filter, by group.
 
     Raises:
-        OSError: if it cannot be written.
+        OSError: If it cannot be written.
     """
-    kept = played[: recipe.records.groups * recipe.rollouts.samples]
-    config = _config(recipe, number, temperature, _envs(recipe, kept))
+    saved = records[: recipe.records.groups * recipe.rollouts.samples]
+    config = _config(recipe, number, temperature, _envs(recipe, saved))
     with replacing_folder(folder) as draft:
         run = RunDirectory(draft, config)
         write_whole(draft / "run.json", config.as_json())
-        for record in kept:
+        for record in saved:
             run.append(record)
 
 
@@ -80,10 +80,10 @@ def _config(recipe: Recipe, number: int, temperature: float, envs: Sequence[Obje
     )
 
 
-def _envs(recipe: Recipe, kept: Sequence[EpisodeRecord]) -> list[Object]:
-    """Return the environments of episodes, each with the instances that it has in them."""
+def _envs(recipe: Recipe, saved: Sequence[EpisodeRecord]) -> list[Object]:
+    """Return the environments of episodes with their instances."""
     indices: dict[str, dict[int, None]] = {}
-    for record in kept:
+    for record in saved:
         indices.setdefault(record.env, {})[record.index] = None
     return [
         {
@@ -98,5 +98,5 @@ def _envs(recipe: Recipe, kept: Sequence[EpisodeRecord]) -> list[Object]:
 
 @cache
 def _spec_hash(env: str, response_format: ResponseFormat, changes: EnvironmentSettings) -> str:
-    """Return the hash of an environment that is trained on, with the recipe's changes."""
+    """Return the hash of a training environment's specification."""
     return spec_hash(env, "train", response_format, partial(training_env, changes=changes))

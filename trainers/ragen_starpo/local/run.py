@@ -1,4 +1,4 @@
-"""A training run as a directory: its settings, its figures and its checkpoints."""
+"""The directory of a training run: settings, metrics and checkpoints."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ _START = "start.json"
 class TrainingDirectory:
     """The files of a run.
 
-    `recipe.json` holds the settings, and the hash of a reward of the user's own; `metrics.jsonl` a
-    line for each iteration, which follow from the settings alone; `start.json` the held-out figures
-    of the model that training begins with;
-    `timings.jsonl` the iterations' seconds; `warnings.jsonl` the echo trap's; `failures.jsonl` a
-    line for each iteration that left groups out because episodes ended in errors;
-    `rollouts/` some of what was played, a run of the harness for each iteration that is kept;
-    `checkpoints/` what a resumed run needs; `best/` the model of the highest held-out success,
-    `final/` the last one.
+    - `recipe.json`: the settings, and the hash of a user's own reward.
+    - `metrics.jsonl`: a line per iteration, which depends on the settings alone.
+    - `start.json`: the held-out metrics of the initial model.
+    - `timings.jsonl`: the seconds of each iteration.
+    - `warnings.jsonl`: the echo trap's warnings.
+    - `failures.jsonl`: a line per iteration that dropped groups for failed episodes.
+    - `rollouts/`: a run of the harness for each iteration whose rollouts are saved.
+    - `checkpoints/`: the state that a resumed run needs.
+    - `best/`, `final/`: the model of the highest held-out success, and the last one.
 
     Args:
-        path: of the directory; is made, or belongs to a run of the same recipe.
-        recipe: of the run; None for a run that is over, which is not checked.
+        path: The directory; it is made, or belongs to a run of the same recipe.
+        recipe: The recipe of the run; None for a finished run, which is not checked.
 
     Raises:
-        UserError: if it belongs to something else.
+        UserError: If it belongs to something else.
     """
 
     def __init__(self, path: Path, recipe: Recipe | None = None) -> None:
@@ -59,11 +60,11 @@ class TrainingDirectory:
             write_whole(path / _RECIPE, settings)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Keep other writers out.
 
         Raises:
-            UserError: if another process is writing.
+            UserError: If another process is writing.
         """
         try:
             with FileLock(self.path / ".lock", timeout=0):
@@ -72,19 +73,19 @@ class TrainingDirectory:
             raise UserError(f"{self.path} is being written by another process", 1) from None
 
     def resume(self, driver: str) -> tuple[int, Path] | None:
-        """Return the next iteration and the checkpoint before it, and drop what came after it.
+        """Return the next iteration and the checkpoint before it, and drop later results.
 
-        Without a checkpoint the run begins anew, and None is returned.
+        Without a checkpoint the run starts over, and None is returned.
 
         Args:
-            driver: that goes on.
+            driver: The driver that continues.
 
         Raises:
-            UserError: if another one wrote the checkpoint.
+            UserError: If another driver wrote the checkpoint.
         """
         checkpoints, done = _checkpoints(self.path), iterations_done(self.path)
         if checkpoints:
-            self._refuse_other(checkpoints[done], driver)
+            self._check_driver(checkpoints[done], driver)
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl", "failures.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
             write_text(self.path / name, "".join(f"{line_of(line).decode()}\n" for line in kept))
@@ -94,16 +95,16 @@ class TrainingDirectory:
         return (done, checkpoints[done]) if checkpoints else None
 
     def rollouts(self, number: int) -> Path:
-        """Return the folder of an iteration's rollouts, whether or not they are kept."""
+        """Return the folder of an iteration's rollouts, which need not exist."""
         return self.path / "rollouts" / _name(number)
 
     @contextmanager
     def checkpoint(self, done: int, driver: str) -> Iterator[Path]:
-        """Give an empty folder to write a checkpoint to, and keep it and the one before alone.
+        """Give an empty folder for a checkpoint, and keep the latest two.
 
         Args:
-            done: iterations.
-            driver: that writes it.
+            done: Number of iterations.
+            driver: The driver that writes it.
         """
         with replacing_folder(self.path / "checkpoints" / _name(done)) as draft:
             yield draft
@@ -113,12 +114,12 @@ class TrainingDirectory:
         for folder in set((self.path / "checkpoints").iterdir()) - kept:
             shutil.rmtree(folder)
 
-    def keep_start(self, figures: Mapping[str, float]) -> None:
-        """Keep the held-out figures of the model that training begins with."""
-        write_whole(self.path / _START, dict(figures))
+    def save_start(self, metrics: Mapping[str, float]) -> None:
+        """Save the held-out metrics of the initial model."""
+        write_whole(self.path / _START, dict(metrics))
 
     def start(self) -> dict[str, float]:
-        """Return what `keep_start` was given, nothing if it was not called."""
+        """Return the metrics given to `save_start`; empty if there are none."""
         file = self.path / _START
         return read_whole(file) if file.exists() else {}
 
@@ -126,35 +127,35 @@ class TrainingDirectory:
         """Add a line to a file of lines.
 
         Raises:
-            UserError: if the file cannot be written.
+            UserError: If the file cannot be written.
         """
         append(self.path / name, line)
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
-        """Yield the whole lines of a file; a torn last one is passed over."""
+        """Yield the complete lines of a file; a torn last one is skipped."""
         for _, line in numbered(self.path / name):
             yield line
 
-    def _refuse_other(self, checkpoint: Path, driver: str) -> None:
+    def _check_driver(self, checkpoint: Path, driver: str) -> None:
         file = checkpoint / _DRIVER
         there = file.read_text(encoding="utf-8").strip() if file.exists() else "(another version)"
         if there != driver:
             raise UserError(
-                f"{self.path} was begun by ragen-train {there}; go on with that, or choose "
-                "another --out"
+                f"{self.path} was started by ragen-train {there}; continue with that, or "
+                "choose another --out"
             )
 
 
 def check_run(path: Path, recipe: Recipe) -> None:
-    """Check that a directory can be that of a recipe's run; change nothing.
+    """Check that a directory can hold a recipe's run, without changing it.
 
     Args:
-        path: of the directory, which need not be there.
-        recipe: of the run.
+        path: The directory, which need not exist.
+        recipe: The recipe of the run.
 
     Raises:
-        UserError: if it belongs to something else, or cannot be made, or if there is no such reward
-            of the user's own.
+        UserError: If it belongs to something else, cannot be made, or the user's own reward does
+            not exist.
     """
     check_place(path)
     settings = _settings(recipe)
@@ -166,7 +167,9 @@ def check_run(path: Path, recipe: Recipe) -> None:
         return
     there = read_whole(path / _RECIPE)
     acts = recipe.monitor.action != "none"
-    different = first_difference(_learned(there, acts), _learned(settings, acts), "recipe")
+    different = first_difference(
+        _relevant_settings(there, acts), _relevant_settings(settings, acts), "recipe"
+    )
     if different:
         raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
     done = iterations_done(path)
@@ -177,37 +180,35 @@ def check_run(path: Path, recipe: Recipe) -> None:
         )
 
 
-def finished(path: Path, iterations: int) -> bool:
-    """Return whether the directory of a run has all of its iterations.
-
-    The last checkpoint is written after all else.
+def is_finished(path: Path, iterations: int) -> bool:
+    """Return whether a run has completed all its iterations.
 
     Args:
-        path: of the directory, which need not be there.
-        iterations: of the run.
+        path: The directory, which need not exist.
+        iterations: Number of iterations of the run.
     """
     if iterations not in _checkpoints(path) or not (path / "final").is_dir():
         return False
-    # A run that a warning ended has more lines than its last checkpoint.
+    # A run that a warning stopped has more lines than its last checkpoint.
     return (path / "metrics.jsonl").read_bytes().count(b"\n") == iterations
 
 
 def iterations_done(path: Path) -> int:
-    """Return after how many iterations a run goes on: those of its latest checkpoint, or 0.
+    """Return the number of iterations in a run's latest checkpoint, or 0.
 
     Args:
-        path: of the run's directory, which need not be there.
+        path: The directory, which need not exist.
     """
     return max(_checkpoints(path), default=0)
 
 
 def _checkpoints(path: Path) -> dict[int, Path]:
-    """Return a run's checkpoints by how many iterations are done."""
+    """Return a run's checkpoints by the number of iterations."""
     return _iterations(path / "checkpoints")
 
 
 def _iterations(path: Path) -> dict[int, Path]:
-    """Return the folders of a folder that have the name of an iteration, by its number."""
+    """Return folders that are named after an iteration, by its number."""
     folders = path.glob(_name(0).replace("0", "[0-9]"))
     return {int(folder.name.partition("_")[2]): folder for folder in folders}
 
@@ -223,16 +224,16 @@ def _settings(recipe: Recipe) -> dict[str, Any]:
     return settings
 
 
-def _learned(settings: Mapping[str, Any], acts: bool) -> dict[str, Any]:
+def _relevant_settings(settings: Mapping[str, Any], acts: bool) -> dict[str, Any]:
     """Return the settings that a run's weights depend on.
 
-    They are the same with more iterations, another name, other rollouts kept or figures measured;
-    but a monitor that acts watches the figures of thoughts.
+    Others are the number of iterations, the name, saved rollouts and diagnostics, except that a
+    monitor that acts watches the metrics of thoughts.
 
     Args:
-        settings: of a recipe; an old record has no table of diagnostics.
-        acts: whether the monitor does.
+        settings: Settings of a recipe; an old one has no table of diagnostics.
+        acts: Whether the monitor acts.
     """
     thoughts = settings.get("diagnostics", {}).get("thoughts", 0) if acts else 0
-    free = {"iterations": 0, "name": "", "records": {}, "diagnostics": {"thoughts": thoughts}}
-    return {**settings, **free}
+    ignored = {"iterations": 0, "name": "", "records": {}, "diagnostics": {"thoughts": thoughts}}
+    return {**settings, **ignored}

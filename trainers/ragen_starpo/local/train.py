@@ -1,4 +1,4 @@
-"""A recipe from its first iteration, or its latest checkpoint, to its last."""
+"""A run from its first iteration, or its latest checkpoint, to its last."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.iteration import Clock, Iteration
-from ragen_starpo.local.kept_rollouts import keep_rollouts
-from ragen_starpo.local.run import TrainingDirectory, check_run, finished
+from ragen_starpo.local.kept_rollouts import save_rollouts
+from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import MonitorSettings
@@ -21,32 +21,32 @@ from ragen_starpo.rollout.training_envs import training_pool
 OnIteration: TypeAlias = Callable[[Iteration], None]
 
 
-class Trains(Protocol):
-    """A driver: what iterates, in one process or in many.
+class TrainingDriver(Protocol):
+    """A trainer that `resume_run` drives, in one process or in many.
 
     Attributes:
-        driver: the command's name; its checkpoints are of no use to another.
+        driver: Name of the command; another driver cannot use its checkpoints.
     """
 
     driver: str
 
     def adapt(self, settings: AdaptableSettings) -> None:
-        """Play and learn by these settings from now on."""
+        """Use these settings from now on."""
 
     def iterate(self, number: int) -> Iteration:
-        """Play, and learn from what is played; numbers count from 0."""
+        """Play rollouts and learn from them; numbers count from 0."""
 
     def validate(self, folder: Path) -> dict[str, float]:
-        """Return held-out figures as `held_out` does; the folder may be written to."""
+        """Return held-out metrics as `held_out_metrics` does; the folder may be written to."""
 
     def save(self, folder: Path) -> None:
         """Write the model as a folder that transformers reads."""
 
     def save_checkpoint(self, folder: Path) -> None:
-        """Write all that the next iterations depend on."""
+        """Write all state that the next iterations depend on."""
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
 
 
 def train(
@@ -54,73 +54,74 @@ def train(
 ) -> TrainingDirectory:
     """Train in one process to the recipe's last iteration.
 
-    The same call resumes a killed run, and leaves a finished one as it is.
+    The same call resumes a killed run, and does not change a finished one.
 
     Args:
-        recipe: of the run.
-        folder: of the model that training begins with.
-        out: the directory of the run.
-        on_iteration: called after each iteration.
+        recipe: The recipe of the run.
+        folder: Folder of the initial model.
+        out: Directory of the run.
+        on_iteration: Called after each iteration.
 
     Returns:
         The run.
 
     Raises:
-        UserError: if the directory, the model or an environment is not what it should be; and as
-            `go_on` does.
+        UserError: If the directory, the model or an environment is not usable; and as
+            `resume_run` does.
     """
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
-    if finished(out, recipe.iterations):
+    if is_finished(out, recipe.iterations):
         return TrainingDirectory(out, recipe)
     trainer = Trainer(folder, recipe)
-    # Last, so that a mistake leaves no directory that the corrected command would be refused.
+    # Last, so that a mistake leaves no directory that would block the corrected command.
     run = TrainingDirectory(out, recipe)
-    go_on(recipe, trainer, run, on_iteration)
+    resume_run(recipe, trainer, run, on_iteration)
     return run
 
 
-def go_on(
-    recipe: Recipe, trainer: Trains, run: TrainingDirectory, on_iteration: OnIteration
+def resume_run(
+    recipe: Recipe, trainer: TrainingDriver, run: TrainingDirectory, on_iteration: OnIteration
 ) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
 
-    If the recipe has a validation, the model that training begins with is measured too, and the
-    last one whether or not it is its turn.
+    With a validation, the initial and the last model are measured too.
 
     Args:
-        recipe: of the run.
-        trainer: as it is made.
-        run: where all of it is written.
-        on_iteration: called after each iteration.
+        recipe: The recipe of the run.
+        trainer: The driver, as it was made.
+        run: The directory of the run.
+        on_iteration: Called after each iteration.
 
     Raises:
-        UserError: if the filter left nothing for too many iterations in a row, or if a warning was
-            confirmed that ends the run: `final/` is written then too. Or if another process writes
-            the run, or another driver did.
+        UserError: If the filter kept nothing for too many iterations, or a confirmed warning ends
+            the run; `final/` is written in both cases. Or if another process writes the run, or
+            another driver did.
     """
-    with run.held():
+    with run.lock():
         _iterate(recipe, trainer, run, on_iteration)
 
 
 def _iterate(
-    recipe: Recipe, trainer: Trains, run: TrainingDirectory, on_iteration: OnIteration
+    recipe: Recipe, trainer: TrainingDriver, run: TrainingDirectory, on_iteration: OnIteration
 ) -> None:
-    first = _resumed(run, trainer)
+    first = _resume(run, trainer)
     if first == 0 and recipe.validation.every:
-        figures = trainer.validate(run.path / "latest")
+        metrics = trainer.validate(run.path / "latest")
         trainer.save(run.path / "best")
-        run.keep_start(_of_validation(figures))
+        run.save_start({f"val/{name}": value for name, value in metrics.items()})
     watch = _Watch(recipe.monitor, AdaptableSettings(recipe.rollouts.temperature, recipe.updates))
     for line in run.lines("metrics.jsonl"):
         watch.take(line)
-    ended = None
+    stop_reason = None
     for number in range(first, recipe.iterations):
         trainer.adapt(watch.settings)
-        played = trainer.iterate(number)
-        _keep(played, recipe, watch.settings.temperature, run)
-        played = replace(played, metrics={**played.metrics, **watch.figures()})
-        iteration = _validated(played, trainer, run, recipe.validation.every, recipe.iterations)
+        iteration = trainer.iterate(number)
+        if recipe.records.is_due(number):
+            temperature = watch.settings.temperature
+            save_rollouts(run.rollouts(number), recipe, number, temperature, iteration.rollouts)
+        iteration = replace(iteration, metrics={**iteration.metrics, **watch.figures()})
+        iteration = _validate(iteration, recipe, trainer, run)
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
         run.append("timings.jsonl", {"iteration": number, **iteration.seconds})
@@ -134,33 +135,21 @@ def _iterate(
         for warning in warnings:
             run.append("warnings.jsonl", asdict(warning))
         if recipe.monitor.action == "stop":
-            ended = _trapped(warnings, run)
-        ended = ended or _starved(run, recipe.give_up_after)
-        if ended:
+            stop_reason = _describe_trap(warnings, run)
+        stop_reason = stop_reason or _describe_starvation(run, recipe.give_up_after)
+        if stop_reason:
             break
-        if number + 1 < recipe.iterations and _due(number + 1, recipe.checkpoint_every):
+        if number + 1 < recipe.iterations and _is_due(number + 1, recipe.checkpoint_every):
             _checkpoint(trainer, run, number + 1)
     trainer.save(run.path / "final")
-    if ended:
-        raise UserError(ended, exit_code=1)
-    # Last of all: by it a run is known to be finished.
+    if stop_reason:
+        raise UserError(stop_reason, exit_code=1)
+    # Last: a run with this checkpoint is complete.
     _checkpoint(trainer, run, recipe.iterations)
 
 
-def _keep(iteration: Iteration, recipe: Recipe, temperature: float, run: TrainingDirectory) -> None:
-    """Keep some of an iteration's rollouts, where it is its turn."""
-    number = iteration.number
-    if recipe.records.due(number):
-        keep_rollouts(run.rollouts(number), recipe, number, temperature, iteration.rollouts)
-
-
 class _Watch:
-    """The monitor, and what its warnings change; all of it follows from `metrics.jsonl`.
-
-    Args:
-        monitor: when it warns, and what a warning does.
-        settings: that a warning may change.
-    """
+    """The monitor and the changes of its warnings, which depend on `metrics.jsonl` alone."""
 
     def __init__(self, monitor: MonitorSettings, settings: AdaptableSettings) -> None:
         self._monitor = EchoTrapMonitor(monitor)
@@ -168,19 +157,19 @@ class _Watch:
 
     @property
     def settings(self) -> AdaptableSettings:
-        """Those of the next iteration."""
+        """Settings of the next iteration."""
         return self._adaptation.settings
 
     def figures(self) -> dict[str, float]:
-        """Return the settings as figures, where they may change in the run."""
+        """Return the settings as metrics, if they may change in the run."""
         return self._adaptation.metrics()
 
     def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
-        """Return the warnings of an iteration, with what they change."""
+        """Return the warnings of an iteration, with their changes."""
         return [self._adaptation.take(warning) for warning in self._monitor.take(line)]
 
 
-def _resumed(run: TrainingDirectory, trainer: Trains) -> int:
+def _resume(run: TrainingDirectory, trainer: TrainingDriver) -> int:
     """Load the latest checkpoint, if there is one, and return the next iteration."""
     resumed = run.resume(trainer.driver)
     if resumed is None:
@@ -190,53 +179,51 @@ def _resumed(run: TrainingDirectory, trainer: Trains) -> int:
     return first
 
 
-def _checkpoint(trainer: Trains, run: TrainingDirectory, done: int) -> None:
+def _checkpoint(trainer: TrainingDriver, run: TrainingDirectory, done: int) -> None:
     with run.checkpoint(done, trainer.driver) as draft:
         trainer.save_checkpoint(draft)
 
 
-def _validated(
-    iteration: Iteration, trainer: Trains, run: TrainingDirectory, every: int, iterations: int
+def _validate(
+    iteration: Iteration, recipe: Recipe, trainer: TrainingDriver, run: TrainingDirectory
 ) -> Iteration:
-    """Return the iteration with held-out figures, where they are due; keep the best model."""
-    done = iteration.number + 1
-    if not _due(done, every) and not (every and done == iterations):
+    """Return the iteration with held-out metrics, if they are due; save the best model."""
+    done, every = iteration.number + 1, recipe.validation.every
+    if not _is_due(done, every) and not (every and done == recipe.iterations):
         return iteration
     clock = Clock()
     with clock.measure("validation"):
-        figures = trainer.validate(run.path / "latest")
+        held_out = trainer.validate(run.path / "latest")
     earlier = [run.start(), *run.lines("metrics.jsonl")]
-    if figures["success"] > max(line.get("val/success", -1.0) for line in earlier):
+    if held_out["success"] > max(line.get("val/success", -1.0) for line in earlier):
         trainer.save(run.path / "best")
-    metrics = {**iteration.metrics, **_of_validation(figures)}
+    metrics = iteration.metrics | {f"val/{name}": value for name, value in held_out.items()}
     return replace(iteration, metrics=metrics, seconds={**iteration.seconds, **clock.seconds})
 
 
-def _of_validation(figures: Mapping[str, float]) -> dict[str, float]:
-    return {f"val/{name}": value for name, value in figures.items()}
-
-
-def _starved(run: TrainingDirectory, give_up_after: int) -> str | None:
-    """Return why a run ends in which no group's returns differ any more."""
+def _describe_starvation(run: TrainingDirectory, give_up_after: int) -> str | None:
+    """Return the reason to stop when no group's returns differ; None to continue."""
     last = list(run.lines("metrics.jsonl"))[-give_up_after:]
     if len(last) < give_up_after or any(line["filter/kept"] for line in last):
         return None
     return (
         f"in {len(last)} iterations in a row all rollouts of an instance had the same return, so "
-        "nothing is left to learn from; begin with a model that sometimes succeeds, or raise "
+        "nothing is left to learn from; start with a model that sometimes succeeds, or raise "
         "rollouts.samples or rollouts.temperature"
     )
 
 
-def _trapped(warnings: Sequence[TrapWarning], run: TrainingDirectory) -> str | None:
-    """Return why a run ends that is in the echo trap; None before a warning is confirmed."""
+def _describe_trap(warnings: Sequence[TrapWarning], run: TrainingDirectory) -> str | None:
+    """Return the reason to stop in a confirmed echo trap; None to continue."""
     confirmed = [warning for warning in warnings if warning.kind == "confirmed"]
     if not confirmed:
         return None
     best = run.path / "best"
-    kept = f"The best model so far is in {best}" if best.is_dir() else "No model was validated"
-    return f"stopped as the recipe says. {confirmed[0].text} {kept}"
+    best_model = (
+        f"The best model so far is in {best}" if best.is_dir() else "No model was validated"
+    )
+    return f"stopped as the recipe says. {confirmed[0].text} {best_model}"
 
 
-def _due(done: int, every: int) -> bool:
+def _is_due(done: int, every: int) -> bool:
     return every > 0 and done % every == 0

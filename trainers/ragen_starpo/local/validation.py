@@ -1,4 +1,4 @@
-"""RowTokens-out success, measured by the harness as it measures any model."""
+"""Held-out success, measured by the harness."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def validate(
     settings: ValidationSettings,
     history: History = None,
 ) -> dict[str, float]:
-    """Return a model's figures on the val split.
+    """Return a model's metrics on the val split.
 
     Args:
-        folder: that transformers reads.
-        envs: ids.
-        response_format: of the answers.
-        max_tokens: of an answer.
-        settings: how many instances, and the temperature. Noise and sampling are those of seed 0,
-            so that two models meet the same.
-        history: past turns that the model is shown.
+        folder: Folder that transformers reads.
+        envs: Ids of the environments.
+        response_format: Format of the responses.
+        max_tokens: Maximum tokens per response.
+        settings: Instances and temperature. Noise and sampling have seed 0, so that models are
+            compared on the same episodes.
+        history: Past turns in the prompt.
 
     Returns:
-        `success`, the mean over environments; and `NAME/success`, `NAME/low`, `NAME/high`, the
-        share of each with its 95 % interval.
+        `success`, the mean over environments; and `NAME/success`, `NAME/low` and `NAME/high`, the
+        success rate of each with its 95 % interval.
     """
     model = HFModel(str(folder), _SLOTS)
     stop = stop_text(response_format, constrain=False)
@@ -53,22 +53,22 @@ def validate(
         for played in play(tasks, model, sampling, response_format, history)
         if played.record is not None
     ]
-    return held_out(records, envs)
+    return held_out_metrics(records, envs)
 
 
-def held_out(records: Sequence[EpisodeRecord], envs: Sequence[str]) -> dict[str, float]:
-    """Return the figures of held-out episodes, see `validate`.
+def held_out_metrics(records: Sequence[EpisodeRecord], envs: Sequence[str]) -> dict[str, float]:
+    """Return the metrics of held-out episodes, see `validate`.
 
     Args:
-        records: of all environments.
-        envs: their ids.
+        records: Episodes of all environments.
+        envs: Their ids.
     """
-    of_envs: dict[str, float] = {}
-    shares = []
+    env_metrics: dict[str, float] = {}
+    rates = []
     for env in map(env_id, envs):
-        of_env = figures([record for record in records if record.env == env])
-        shares.append(of_env["success"])
+        scores = figures([record for record in records if record.env == env])
+        rates.append(scores["success"])
         name = env.partition("/")[2]
-        low, high = of_env["success_interval"]
-        of_envs |= {f"{name}/success": shares[-1], f"{name}/low": low, f"{name}/high": high}
-    return {"success": sum_in_order(shares) / len(shares), **of_envs}
+        low, high = scores["success_interval"]
+        env_metrics |= {f"{name}/success": rates[-1], f"{name}/low": low, f"{name}/high": high}
+    return {"success": sum_in_order(rates) / len(rates), **env_metrics}

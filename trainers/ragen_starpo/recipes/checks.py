@@ -1,4 +1,4 @@
-"""Checks of settings that cannot be together, although each has its type and its bounds.
+"""Checks of settings that contradict each other, although each has its type and its bounds.
 
 Each check returns a line that names the setting to change, or None.
 """
@@ -25,10 +25,10 @@ from ragen_starpo.recipes.sections import (
 )
 
 
-def of_groups(
+def check_groups(
     envs: Sequence[str], rollouts: RolloutSettings, group_filter: FilterSettings
 ) -> str | None:
-    """Check that each environment is named once and has a group, and that groups can differ."""
+    """Check that each environment is named once and has a group, and that returns can differ."""
     if not envs:
         return "envs: names at least one environment"
     if rollouts.instances < len(envs):
@@ -48,30 +48,31 @@ def of_groups(
     return None
 
 
-def of_mixture(
+def check_mixture(
     envs: Sequence[str],
     mixture: MixtureSettings,
     advantage: AdvantageSettings,
     rollouts: RolloutSettings,
 ) -> str | None:
-    """Check that tables name environments of the recipe, and that the estimator fits a deviation.
+    """Check the environments of the tables, and that the estimator fits normalise=deviation.
 
-    Returns are divided by it and not centred: where they hardly vary about a mean that is not 0,
-    that mean becomes enormous, and only a baseline of the group takes it off again. One rollout
-    alone has no baseline.
+    Returns are divided by the standard deviation and not centred. Returns that hardly vary around
+    a mean other than 0 become huge, and only the baseline of a group removes that mean.
     """
-    for table, named in (("shares", mixture.shares), ("scales", mixture.scales)):
-        for env in named:
+    for table, names in (("shares", mixture.shares), ("scales", mixture.scales)):
+        for env in names:
             if env not in envs:
                 return f"mixture.{table}: {env} is none of the recipe's envs: {', '.join(envs)}"
-    estimator = ESTIMATORS.find(advantage.estimator)
-    if mixture.normalise == "deviation" and not estimator.whole_returns:
+    if mixture.normalise != "deviation":
+        return None
+    if not ESTIMATORS.find(advantage.estimator).whole_returns:
+        others = [name for name in ESTIMATORS.names() if ESTIMATORS.find(name).whole_returns]
         return (
             "mixture.normalise: deviation wants a baseline of each group, and "
             f"{advantage.estimator} has none; set normalise=scales, or advantage.estimator to one "
-            f"of {', '.join(n for n in ESTIMATORS.names() if ESTIMATORS.find(n).whole_returns)}"
+            f"of {', '.join(others)}"
         )
-    if mixture.normalise == "deviation" and rollouts.samples < 2:
+    if rollouts.samples < 2:
         return (
             "mixture.normalise: deviation wants a baseline of each group, and one rollout alone "
             "has none; set normalise=scales, or raise rollouts.samples"
@@ -79,18 +80,18 @@ def of_mixture(
     return None
 
 
-def of_schedule(name: str, optimiser: OptimiserSettings, most_steps: int) -> str | None:
-    """Check that the learning rate lasts as long as the run may."""
-    if 0 < optimiser.decay_steps < most_steps:
+def check_schedule(name: str, optimiser: OptimiserSettings, max_steps: int) -> str | None:
+    """Check that the learning rate does not reach 0 before the run may end."""
+    if 0 < optimiser.decay_steps < max_steps:
         return (
-            f"{name}.decay_steps: the run may take {most_steps} steps, and the rate "
+            f"{name}.decay_steps: the run may take {max_steps} steps, and the rate "
             f"is 0 after {optimiser.decay_steps}"
         )
     return None
 
 
-def of_advantage(advantage: AdvantageSettings) -> str | None:
-    """Check that the estimator can give credit as it is asked to."""
+def check_advantage(advantage: AdvantageSettings) -> str | None:
+    """Check that the estimator supports the credit."""
     estimator = ESTIMATORS.find(advantage.estimator)
     if estimator.credit in (None, advantage.credit):
         return None
@@ -98,23 +99,23 @@ def of_advantage(advantage: AdvantageSettings) -> str | None:
     return f"advantage.credit: {estimator.name} {reason}; set {estimator.credit}"
 
 
-def of_aggregation(loss: LossSettings) -> str | None:
-    """Check that the aggregation has the constant that it divides by."""
+def check_aggregation(loss: LossSettings) -> str | None:
+    """Check that the aggregation has its divisor."""
     if loss.aggregation == "seq-mean-token-sum-norm" and loss.horizon is None:
         return (
             "loss.horizon: seq-mean-token-sum-norm divides by a constant; set it, as to the most "
-            "tokens that the answers of an episode may have: rollouts.max_tokens times turns"
+            "response tokens of an episode: rollouts.max_tokens times turns"
         )
     return None
 
 
-def of_thoughts(
+def check_thoughts(
     shaping: ShapingSettings,
     diagnostics: DiagnosticsSettings,
     response_format: str,
     rollouts: RolloutSettings,
 ) -> str | None:
-    """Check that answers have the thoughts that terms of the reward or figures read."""
+    """Check that responses have the thoughts that reward terms and diagnostics read."""
     if diagnostics.thoughts and rollouts.instances * rollouts.samples < 2:
         return (
             "diagnostics.thoughts: one rollout has one thought, and no other to differ from; raise "
@@ -135,10 +136,10 @@ def of_thoughts(
     return None
 
 
-def of_adaptation(monitor: MonitorSettings, temperature: float, updates: int) -> str | None:
-    """Check that a warning could change how rollouts are played or used, where it is to."""
-    hotter = monitor.temperature_factor > 1 and monitor.temperature_limit > temperature
-    if monitor.action == "adapt" and not hotter and not (monitor.single_update and updates > 1):
+def check_adaptation(monitor: MonitorSettings, temperature: float, updates: int) -> str | None:
+    """Check that a warning can change the rollouts, if it is to."""
+    can_heat = monitor.temperature_factor > 1 and monitor.temperature_limit > temperature
+    if monitor.action == "adapt" and not can_heat and not (monitor.single_update and updates > 1):
         return (
             "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
             "rollouts.temperature, or updates above 1"
@@ -146,10 +147,10 @@ def of_adaptation(monitor: MonitorSettings, temperature: float, updates: int) ->
     return None
 
 
-def of_ahead(
+def check_ahead(
     cluster: ClusterSettings, correction: CorrectionSettings, monitor: MonitorSettings
 ) -> str | None:
-    """Check that rollouts that are an update behind are learned from as what they are."""
+    """Check that rollouts that are played ahead are corrected, and that no warning changes them."""
     if not cluster.ahead:
         return None
     if correction.level == "none":

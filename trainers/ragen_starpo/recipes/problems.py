@@ -1,4 +1,4 @@
-"""Error lines of a recipe: the first setting that cannot be, and why, in place of pydantic's."""
+"""Error lines for invalid recipes, in place of pydantic's."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pydantic.fields import FieldInfo
 from ragen_bench.errors import nearest
 
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "finite_number")
-"""pydantic's names of errors that are about a bound."""
+"""pydantic's error types for a bound."""
 
 
-def first_problem(recipe: type, error: ValidationError) -> str:
-    """Return the first setting that cannot be, and why; for an unknown one, what may be meant.
+def describe_error(recipe: type, error: ValidationError) -> str:
+    """Describe the first invalid setting; for an unknown one, suggest another.
 
     Args:
-        recipe: the dataclass that was to be made.
-        error: what came instead.
+        recipe: The dataclass that was validated.
+        error: The validation error.
     """
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
@@ -28,22 +28,22 @@ def first_problem(recipe: type, error: ValidationError) -> str:
     if not path:
         return message if first["type"] == "value_error" else f"the recipe: {message}"
     if first["type"] == "unexpected_keyword_argument":
-        return f"{name}: there is no such setting; {_instead(recipe, path[:-1], path[-1])}"
+        return f"{name}: there is no such setting; {_suggest(recipe, path[:-1], path[-1])}"
     if first["type"] in _BOUNDS:
         names = [part for part in first["loc"] if isinstance(part, str)]
         bounds = _bounds(recipe, names)
-        # A number is shown in the kind of its bound, as 0.0 for a temperature of 0.
+        # Format the number like its bound: 0.0 for a temperature of 0.
         kind = next((type(bound) for bound in first.get("ctx", {}).values()), float)
         return f"{name}: is {bounds}, got {kind(first['input'])}"
     return f"{name}: {message}"
 
 
 def _bounds(recipe: type, names: Sequence[str]) -> str:
-    """Return the bounds of a setting in words: the description beside them.
+    """Return the description of a setting's bounds.
 
     Args:
-        recipe: the dataclass.
-        names: of its tables and the setting, and of a number within it where that is a table.
+        recipe: The dataclass.
+        names: The tables, the setting, and a number within it if it is a table.
     """
     section = recipe
     for name in names:
@@ -63,8 +63,8 @@ def _field_infos(hint: Any) -> Iterator[FieldInfo]:
         yield from _field_infos(inner)
 
 
-def _instead(recipe: type, tables: Sequence[str], name: str) -> str:
-    """Return which settings there are in the place of an unknown one."""
+def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
+    """Suggest a known setting for an unknown one."""
     known = [field.name for field in fields(_section(recipe, tables))]
     meant = nearest(name, known)
     if meant:
@@ -73,7 +73,7 @@ def _instead(recipe: type, tables: Sequence[str], name: str) -> str:
 
 
 def _section(recipe: type, tables: Sequence[str]) -> type:
-    """Return the dataclass of a table; that of a setting that may be None, too."""
+    """Return the dataclass of a table, also of one that may be None."""
     section = recipe
     for table in tables:
         section = _dataclass_in(get_type_hints(section)[table]) or section
@@ -81,6 +81,6 @@ def _section(recipe: type, tables: Sequence[str]) -> type:
 
 
 def _dataclass_in(hint: Any) -> type | None:
-    """Return the dataclass of a table's type, also of one that may be None."""
+    """Return the dataclass in a type hint."""
     kinds = (kind for kind in (hint, *get_args(hint)) if isinstance(kind, type))
     return next((kind for kind in kinds if is_dataclass(kind)), None)

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, field
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -16,9 +16,8 @@ from ragen_bench.errors import UserError
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.algorithms.registry import ESTIMATORS
 from ragen_starpo.recipes import checks
-from ragen_starpo.recipes.files import override, settings_of
-from ragen_starpo.recipes.mixture import in_turn
-from ragen_starpo.recipes.problems import first_problem
+from ragen_starpo.recipes.files import Settings, override, read_settings
+from ragen_starpo.recipes.problems import describe_error
 from ragen_starpo.recipes.sections import (
     STRICT,
     AdvantageSettings,
@@ -44,28 +43,26 @@ from ragen_starpo.recipes.sections import (
 
 @dataclass(frozen=True, config=STRICT)
 class Recipe:
-    """A training run.
+    """The settings of a training run.
 
     Attributes:
-        model: a folder that transformers reads, a name that the hub knows, or `smollm2-135m`.
-        envs: ids, each once, taken in turn as often as their shares in `mixture` say; where an
-            iteration ends within a turn, the next one goes on there. The filter keeps its share of
-            each one's groups.
-        name: of the run, in its report and where its figures are told, and for nothing else;
-            `read_recipe` gives a recipe without one the name that it is read by.
-        response_format: of the answers.
-        iterations: of rollouts and updates.
-        updates: passes over the rollouts of an iteration (online-k).
-        mini_batch: the most trajectories of one step of the optimiser; a pass over an iteration's
-            takes as few steps as that allows, of equal sizes but for one trajectory.
-        micro_batch: sequences that are computed at once, which are trajectories or, with a limited
-            history, turns; decides memory, and no figure.
-        micro_batch_tokens: tokens that are computed at once, padding included, in place of so many
-            sequences; those of the longest sequence, where that has more. None to count sequences.
-        checkpoint_every: iterations; 0 for none but the one after the last iteration.
-        give_up_after: iterations in a row in which the filter leaves nothing.
-        seed: of instances, noise, sampling and the order of updates; below 2**30, where instances
-            of demonstrations begin.
+        model: A folder that transformers reads, a name on the hub, or `smollm2-135m`.
+        envs: Ids, each once. Instances cycle through them in proportion to their shares in
+            `mixture`, continuing across iterations. The filter applies to each separately.
+        name: Name of the run in reports and trackers; by default the name of the recipe.
+        response_format: Format of the responses.
+        iterations: Number of iterations.
+        updates: Passes over the rollouts of an iteration (online-k).
+        mini_batch: Maximum trajectories per optimiser step. A pass takes the fewest steps, of sizes
+            that differ by at most one.
+        micro_batch: Sequences that are computed at once: trajectories, or turns with a limited
+            history. It decides memory, and no result.
+        micro_batch_tokens: Tokens that are computed at once, padding included, instead of a number
+            of sequences; at least those of the longest sequence. None to count sequences.
+        checkpoint_every: Iterations between checkpoints; 0 for one after the last iteration.
+        give_up_after: Consecutive iterations in which the filter keeps nothing before the run ends.
+        seed: Seed of instances, noise, sampling and the order of updates; below 2**30, where the
+            instances of demonstrations begin.
     """
 
     model: str
@@ -102,23 +99,23 @@ class Recipe:
             raise ValueError(problem)
 
     @property
-    def in_turn(self) -> list[str]:
-        """The environments of the run's instances, which begin anew after the last one."""
+    def env_cycle(self) -> list[str]:
+        """The environments of consecutive instances, repeated after the last one."""
         shares = [self.mixture.shares.get(env, 1) for env in self.envs]
-        return [self.envs[place] for place in in_turn(shares)]
+        return [self.envs[place] for place in interleave(shares)]
 
     @property
-    def most_steps(self) -> int:
-        """The most steps that the optimiser can take in the whole run."""
-        size, envs = self.rollouts.instances, self.in_turn
-        # Where an iteration begins decides it: at one of these places, one after the other.
-        places = range(0, math.lcm(size, len(envs)), size)
+    def max_steps(self) -> int:
+        """The most steps that the optimiser can take in the run."""
+        size, envs = self.rollouts.instances, self.env_cycle
+        # The steps of an iteration depend on where in the cycle it begins.
+        starts = range(0, math.lcm(size, len(envs)), size)
         steps = [
-            self._most_steps(envs[number % len(envs)] for number in range(place, place + size))
-            for place in places
+            self._max_steps(envs[number % len(envs)] for number in range(start, start + size))
+            for start in starts
         ]
-        whole, rest = divmod(self.iterations, len(steps))
-        return whole * sum(steps) + sum(steps[:rest])
+        cycles, rest = divmod(self.iterations, len(steps))
+        return cycles * sum(steps) + sum(steps[:rest])
 
     @property
     def has_critic(self) -> bool:
@@ -130,9 +127,9 @@ class Recipe:
         """The critic's adapters, or None where all of its weights are trained."""
         return self.lora if self.lora and self.lora.critic else None
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Settings:
         """Return all settings, defaults included."""
-        settings: dict[str, Any] = asdict(self)
+        settings: Settings = asdict(self)
         # Earlier runs have no such keys; without them these runs can be resumed.
         for table in ("advantage", "filter", "loss"):
             if not settings[table]["settings"]:
@@ -141,58 +138,80 @@ class Recipe:
             del settings["loss"]["policy"]
         return settings
 
-    def _most_steps(self, envs: Iterable[str]) -> int:
+    def _max_steps(self, envs: Iterable[str]) -> int:
         """Return the most steps of an iteration, from the environments of its instances."""
-        # Each environment has its share of the instances, and the filter leaves a share of that.
         groups = sum(self.filter.max_groups(instances) for instances in Counter(envs).values())
         return self.updates * math.ceil(groups * self.rollouts.samples / self.mini_batch)
 
     def _problems(self) -> Iterator[str | None]:
-        """Yield what is wrong with settings that have their types and bounds, or None."""
-        yield checks.of_groups(self.envs, self.rollouts, self.filter)
-        yield checks.of_mixture(self.envs, self.mixture, self.advantage, self.rollouts)
-        yield checks.of_schedule("optimiser", self.optimiser, self.most_steps)
-        yield checks.of_schedule("critic", self.critic, self.most_steps)
-        yield checks.of_advantage(self.advantage)
-        yield checks.of_aggregation(self.loss)
-        yield checks.of_thoughts(
+        """Yield error lines, or None."""
+        yield checks.check_groups(self.envs, self.rollouts, self.filter)
+        yield checks.check_mixture(self.envs, self.mixture, self.advantage, self.rollouts)
+        yield checks.check_schedule("optimiser", self.optimiser, self.max_steps)
+        yield checks.check_schedule("critic", self.critic, self.max_steps)
+        yield checks.check_advantage(self.advantage)
+        yield checks.check_aggregation(self.loss)
+        yield checks.check_thoughts(
             self.shaping, self.diagnostics, self.response_format, self.rollouts
         )
-        yield checks.of_adaptation(self.monitor, self.rollouts.temperature, self.updates)
-        yield checks.of_ahead(self.cluster, self.correction, self.monitor)
+        yield checks.check_adaptation(self.monitor, self.rollouts.temperature, self.updates)
+        yield checks.check_ahead(self.cluster, self.correction, self.monitor)
 
 
 _RECIPE: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
 def read_recipe(place: Path | str, overrides: Sequence[str] = ()) -> Recipe:
-    """Return a recipe by its name.
+    """Read a recipe by its name.
 
     Args:
-        place: a TOML file or a recipe of the package, see `ragen_starpo.recipes.files.settings_of`.
-        overrides: `name=value` or `table.name=value`, the value as TOML has it or a bare text.
+        place: A TOML file or a recipe of the package, see `files.read_settings`.
+        overrides: `name=value` or `table.name=value`; the value is TOML or plain text.
 
     Raises:
-        UserError: if there is none, or with the first setting that cannot be, and why.
+        UserError: If there is no such recipe, or a setting is invalid.
     """
-    settings = settings_of(str(place))
+    settings = read_settings(str(place))
     for setting in overrides:
         override(settings, setting)
     settings.setdefault("name", Path(place).name.removesuffix(".toml"))
     return recipe_of(settings, str(place))
 
 
-def recipe_of(settings: dict[str, Any], place: str) -> Recipe:
-    """Return settings as a recipe.
+def recipe_of(settings: Settings, place: str) -> Recipe:
+    """Validate settings.
 
     Args:
-        settings: tables as dictionaries.
-        place: where they come from, for the message.
+        settings: Tables as dictionaries.
+        place: Source of the settings, for the message.
 
     Raises:
-        UserError: with the first setting that cannot be, and why.
+        UserError: If a setting is invalid; it names the first one.
     """
     try:
         return _RECIPE.validate_python(settings)
     except ValidationError as error:
-        raise UserError(f"{place}: {first_problem(Recipe, error)}") from None
+        raise UserError(f"{place}: {describe_error(Recipe, error)}") from None
+
+
+def interleave(shares: Sequence[int]) -> list[int]:
+    """Return the cycle in which environments take instances, as long as the sum of the shares.
+
+    After N instances each has had its proportion of N, rounded down or up (the quota method,
+    Balinski and Young 1975). Ties go to the earlier one.
+
+    Args:
+        shares: Integers of at least 1.
+
+    Returns:
+        Indices of `shares`.
+    """
+    total, counts = sum(shares), [0] * len(shares)
+    cycle: list[int] = []
+    for number in range(1, total + 1):
+        # One more would exceed the proportion, rounded up, of any other.
+        below = [n for n, share in enumerate(shares) if counts[n] * total < number * share]
+        place = max(below, key=lambda n: Fraction(shares[n], counts[n] + 1))
+        counts[place] += 1
+        cycle.append(place)
+    return cycle

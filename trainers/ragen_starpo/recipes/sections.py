@@ -1,7 +1,6 @@
-"""The sections of a recipe: typed settings, each with its bounds and its default.
+"""The sections of a recipe: typed settings with bounds and defaults.
 
-A section is the TOML table of the same name. Whatever plays, learns or measures takes the section
-that it needs, so this module imports nothing of the trainer.
+A section is the TOML table of the same name.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ragen_starpo.algorithms.registry import (
 GroupScore: TypeAlias = Literal["deviation", "variance", "reward", "length", "entropy"]
 Action: TypeAlias = Literal["none", "stop", "adapt"]
 
-# The description of a bound is what its error line says.
+# Error lines quote the description of a bound.
 Count: TypeAlias = Annotated[int, Field(ge=1, description="at least 1")]
 NonNegative: TypeAlias = Annotated[int, Field(ge=0, description="at least 0")]
 Every: TypeAlias = Annotated[int, Field(ge=0, description="at least 0, which is never")]
@@ -62,11 +61,11 @@ PartialShare: TypeAlias = Annotated[float, Field(gt=0, lt=1, description="above 
 OwnSettings: TypeAlias = dict[str, Any]
 
 STRICT = ConfigDict(extra="forbid", strict=False)
-"""Unknown settings are refused; TOML's types are taken as the nearest of ours, as 1 for 1.0."""
+"""Refuse unknown settings; convert TOML's types, such as 1 to 1.0."""
 
 
-def _history(given: Any) -> History:
-    """Return a history as the harness has it."""
+def _parse_history(given: object) -> History:
+    """Return a history in the harness's form."""
     if given in (None, "full"):
         return None
     if given == "none":
@@ -81,17 +80,16 @@ class RolloutSettings:
     """How trajectories are sampled.
 
     Attributes:
-        instances: prompts of an iteration (P of the paper, section 4.1).
-        samples: rollouts of each (N).
-        temperature: of the sampling, above 0.
-        max_tokens: of one answer.
-        context: tokens of a whole trajectory, or with a limited history of a turn's sequence; None
-            for what the model takes.
-        history: past turns that the model is shown, as `ragen-bench evaluate --history` has it:
-            `full`, which is None; `none`, which is 0; or a number. If it is limited, each turn is a
-            sequence of its own.
-        retries: how often an episode is begun anew that ended in an error, by the same instance,
-            noise and seed; then its group is left out.
+        instances: Prompts per iteration (P of the paper, section 4.1).
+        samples: Rollouts per prompt (N).
+        temperature: Sampling temperature, above 0.
+        max_tokens: Maximum tokens per response.
+        context: Maximum tokens of a trajectory, or of a turn's sequence with a limited history;
+            None for the model's own limit.
+        history: Past turns in the prompt, as in `ragen-bench evaluate --history`: `full`, which is
+            None; `none`, which is 0; or a number. With a limit, each turn is a separate sequence.
+        retries: How often an episode that ended in an error is restarted with the same instance,
+            noise and seed, before its group is dropped.
     """
 
     instances: Count = 8
@@ -99,22 +97,21 @@ class RolloutSettings:
     temperature: Positive = 1.0
     max_tokens: Count = 200
     context: Count | None = None
-    history: Annotated[History, BeforeValidator(_history)] = None
+    history: Annotated[History, BeforeValidator(_parse_history)] = None
     retries: NonNegative = 1
 
 
 @dataclass(frozen=True, config=STRICT)
 class MixtureSettings:
-    """How environments share an iteration. Tables name them as the recipe's `envs` does.
+    """How environments share an iteration. Tables use the names in the recipe's `envs`.
 
     Attributes:
-        shares: of the instances, as whole numbers; 1 for an environment that is not named.
-        normalise: what the shaped rewards of each environment are divided by before they are
-            learned from: nothing; its number in `scales`; or, for `grpo`, `dr-grpo` and `rloo`, the
-            `deviation` of its returns in the iteration, see
-            `ragen_starpo.algorithms.normalisation`. The filter and the figures see rewards as they
-            are.
-        scales: of `scales`; 1 for an environment that is not named.
+        shares: Relative numbers of instances, as integers; 1 by default.
+        normalise: Divisor of each environment's shaped rewards in training: `none`; its number in
+            `scales`; or, for estimators that compare whole returns, the `deviation` of its returns
+            in the iteration, see `ragen_starpo.rollout.selection`. The filter and the metrics see
+            undivided rewards.
+        scales: Divisors for `scales`; 1 by default.
     """
 
     shares: dict[str, InstanceShare] = field(default_factory=dict)
@@ -123,10 +120,7 @@ class MixtureSettings:
 
     def __post_init__(self) -> None:
         if bool(self.scales) != (self.normalise == "scales"):
-            raise ValueError(
-                "scales are what normalise=scales divides by, and nothing else does: set both "
-                "or neither"
-            )
+            raise ValueError("scales are what normalise=scales divides by; set both or neither")
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -253,16 +247,16 @@ class LossSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class CorrectionSettings:
-    """How the gap between who samples and who trains is corrected.
+    """Importance weights for the gap between the sampling policy and the policy in training.
 
-    Engines compute otherwise than the trainer, as in 16 bits, and may be an update behind. See
-    `ragen_starpo.algorithms.correction`.
+    Engines compute differently from the trainer, for example in 16 bits, and may be an update
+    behind. See `ragen_starpo.algorithms.correction`.
 
     Attributes:
-        level: `token` weights each token by the ratio of its probabilities, `sequence` each
-            trajectory by the product of its ratios, which has more variance, and no bias but that
-            of the truncation.
-        threshold: the largest weight; verl has 2 too.
+        level: `token` weights each token by the ratio of its probabilities; `sequence` weights each
+            trajectory by the product of its ratios, with more variance and no bias except from the
+            truncation.
+        threshold: The largest weight; verl's default is 2 too.
     """
 
     level: Literal["none", "token", "sequence"] = "none"
@@ -271,19 +265,19 @@ class CorrectionSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class ShapingSettings:
-    """What is added to an environment's reward, by its weights, see `ragen_starpo.rollout.shaping`.
+    """Weights of the terms added to an environment's reward, see `ragen_starpo.rollout.shaping`.
 
-    Each turn earns the terms of thoughts anew, so a run that ends late could earn more than one
-    that ends well: let `turn_cost` be at least the sum of their weights.
+    Terms of thoughts are earned in every turn, so a late end could earn more than a good one: set
+    `turn_cost` to at least the sum of their weights.
 
     Attributes:
-        format_penalty: taken off in a turn whose answer is not in form.
-        turn_cost: taken off in every turn.
-        plan_agreement: added in a turn whose answer follows the plan in its thought, taken off
-            where it does another thing.
-        true_claims: times how far what a turn's thought says of places is true, from -1 to 1.
-        python: `MODULE:FUNCTION`, what the user's own function returns is added to each turn's
-            reward, see `ragen_starpo.rollout.own_reward`; None for none.
+        format_penalty: Subtracted in a turn whose response has an invalid format.
+        turn_cost: Subtracted in every turn.
+        plan_agreement: Added in a turn whose response follows the plan in its thought, subtracted
+            if it contradicts it.
+        true_claims: Multiplied by the truth of a thought's claims about places, from -1 to 1.
+        python: `MODULE:FUNCTION`; a function of the user's, whose result is added to each turn's
+            reward, see `ragen_starpo.rollout.own_reward`. None for none.
     """
 
     format_penalty: Weight = 0.0
@@ -294,7 +288,9 @@ class ShapingSettings:
 
     def __post_init__(self) -> None:
         if self.python is not None and not all(self.python.partition(":")):
-            raise ValueError(f"python is MODULE:FUNCTION, as my_reward:bonus, got {self.python!r}")
+            raise ValueError(
+                f"python must be MODULE:FUNCTION, such as my_reward:bonus, got {self.python!r}"
+            )
 
     @property
     def reads_thoughts(self) -> bool:
@@ -304,18 +300,17 @@ class ShapingSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class OptimiserSettings:
-    """AdamW with gradient clipping and a learning rate that stays or falls after a warm-up.
+    """AdamW with gradient clipping, and a learning rate that is constant or decays after a warm-up.
 
     Attributes:
-        learning_rate: after the warm-up.
-        betas: of the moving averages of the gradient and of its square.
-        weight_decay: decoupled from the gradient.
-        clip_grad: the largest norm of a gradient; `math.inf` for no bound.
-        warmup_steps: over which the rate rises linearly from 0. The first step is then taken at a
-            rate of 0: verl's schedule counts from there.
-        decay_steps: the step at which the rate has fallen to 0, along half a cosine that begins
-            where the warm-up ends; 0 for a rate that stays. No step may follow: verl's rate would
-            rise again.
+        learning_rate: Rate after the warm-up.
+        betas: Coefficients of the moving averages of the gradient and its square.
+        weight_decay: Decoupled weight decay.
+        clip_grad: Maximum norm of a gradient; `math.inf` for none.
+        warmup_steps: Steps in which the rate rises linearly from 0. The first step has a rate of 0,
+            as in verl's schedule.
+        decay_steps: Step at which the rate has fallen to 0, along half a cosine after the warm-up;
+            0 for a constant rate. No step may follow, since verl's rate would rise again.
     """
 
     learning_rate: Positive
@@ -328,22 +323,22 @@ class OptimiserSettings:
     def __post_init__(self) -> None:
         if 0 < self.decay_steps <= self.warmup_steps:
             raise ValueError(
-                f"decay_steps is 0 or more than warmup_steps, which is {self.warmup_steps}, "
+                f"decay_steps must be 0 or above warmup_steps={self.warmup_steps}, "
                 f"got {self.decay_steps}"
             )
 
 
 @dataclass(frozen=True, config=STRICT)
 class LoraSettings:
-    """Low-rank adapters (LoRA, arXiv 2106.09685): they are trained, the base weights are not.
+    """Low-rank adapters (LoRA, arXiv 2106.09685) in place of training the base weights.
 
     Attributes:
-        rank: of each update.
-        alpha: the update is scaled by alpha / rank.
-        target_modules: names of the linear layers that are adapted, as `q_proj`, or `all-linear`
-            for all but the output layer.
-        critic: whether the critic gets adapters of its own like these; its head is trained in any
-            case. Without them all of its weights are.
+        rank: Rank of each update.
+        alpha: Scale of the update, times 1 / rank.
+        target_modules: Names of the linear layers to adapt, such as `q_proj`, or `all-linear` for
+            all but the output layer.
+        critic: Give the critic adapters too; its head is always trained. Without adapters all of
+            its weights are.
     """
 
     rank: Count = 64
@@ -353,19 +348,18 @@ class LoraSettings:
 
     def __post_init__(self) -> None:
         if not self.target_modules:
-            raise ValueError(f"target_modules names something, got {self.target_modules!r}")
+            raise ValueError(f"target_modules must not be empty, got {self.target_modules!r}")
 
 
 @dataclass(frozen=True, config=STRICT)
 class ValidationSettings:
-    """How held-out success is measured, by the harness.
+    """Measurement of held-out success, by the harness.
 
     Attributes:
-        every: iterations; the model that training begins with and the last one are measured too.
-            0 for never.
-        instances: of the val split, of each environment; all of one that has fewer. More than the
-            split has would count some twice, since the harness begins again after the last one.
-        temperature: of the answers; the paper has 0.5.
+        every: Iterations between measurements, 0 for never. The initial and the last model are
+            measured too.
+        instances: Instances of the val split per environment; all of a smaller split.
+        temperature: Sampling temperature; the paper has 0.5.
     """
 
     every: Every = 10
@@ -375,35 +369,34 @@ class ValidationSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class RecordSettings:
-    """Which rollouts are kept for people to look at, see `ragen_starpo.local.kept_rollouts`.
+    """Rollouts that are saved for people to read, see `ragen_starpo.local.kept_rollouts`.
 
     Attributes:
-        every: iterations; those of the first one are kept too. 0 for never.
-        groups: of an iteration, with all their rollouts.
+        every: Iterations between saves, 0 for never; those of the first iteration are saved too.
+        groups: Groups per saved iteration, with all their rollouts.
     """
 
     every: Every = 20
     groups: Count = 4
 
-    def due(self, number: int) -> bool:
-        """Return whether the rollouts of an iteration, counted from 0, are kept."""
+    def is_due(self, number: int) -> bool:
+        """Return whether to save the rollouts of an iteration, counted from 0."""
         return self.every > 0 and (number == 0 or (number + 1) % self.every == 0)
 
 
 @dataclass(frozen=True, config=STRICT)
 class DiagnosticsSettings:
-    """What is measured of an iteration beyond what training knows anyway.
+    """Measurements beyond those that training needs.
 
-    It changes no training, but for thoughts where the monitor acts: what they tell is one of its
+    They do not change training, unless the monitor acts: the metrics of thoughts are among its
     early signs.
 
     Attributes:
-        thoughts: that are scored by the policy after the contexts of all of them, so at most the
-            square of it in sequences an iteration, see `ragen_starpo.diagnostics.thoughts`; 0 for
-            none.
-        gradients: buckets of groups, by the deviation of their returns, whose gradients are
-            measured before the first step, see `ragen_starpo.diagnostics.gradients`; 0 for none. It
-            costs at most two passes over what is learned from.
+        thoughts: Thoughts that the policy scores after each other's contexts, at most their square
+            in sequences per iteration, see `ragen_starpo.diagnostics.thoughts`; 0 for none.
+        gradients: Buckets of groups, by the standard deviation of their returns, whose gradients
+            are measured before the first step, see `ragen_starpo.diagnostics.gradients`; 0 for
+            none. It costs at most two passes over the batch.
     """
 
     thoughts: NonNegative = 0
@@ -411,31 +404,32 @@ class DiagnosticsSettings:
 
     def __post_init__(self) -> None:
         if self.thoughts == 1:
-            raise ValueError("thoughts is 0 or at least 2: one alone has no other to differ from")
+            raise ValueError(
+                "thoughts must be 0 or at least 2, since the estimate compares thoughts with each "
+                "other"
+            )
 
 
 @dataclass(frozen=True, config=STRICT)
 class MonitorSettings:
-    """When the echo trap's monitor warns, and what a warning does.
+    """Thresholds of the echo trap's monitor, and the effect of a warning.
 
     Attributes:
-        window: iterations of a moving median, which stands for a figure: one spike, or two in five
-            iterations, do not move it as they move a mean.
-        fall: share of its highest level so far that a figure loses before there is a warning. It
-            also loses some times what it moves by chance: where successes are rare, deviations are
-            all chance.
-        gradient: how many times its median so far the norm of the gradient is in a trap.
-        patience: iterations within which a fall is sharp, a slower one being none; and after which
-            a reward that has not risen stands still.
-        warm_up: iterations in which, and in the `window` that follow, a fall is news only while
-            the reward has not risen above its first level, since entropy often falls while a form
-            is learned; later they count in nothing.
-        action: `stop` ends the run at a confirmed warning; `adapt` changes at each warning, early
-            or confirmed, how the next rollouts are played and used, see
-            `ragen_starpo.diagnostics.adaptation`.
-        temperature_factor: of `adapt`; the rollouts' temperature is multiplied by it.
-        temperature_limit: of `adapt`; no warning raises the temperature above it.
-        single_update: of `adapt`; whether each set of rollouts serves one update from then on.
+        window: Iterations of a moving median, which one spike, or two in five iterations, do not
+            move.
+        fall: Fraction of its peak that a metric loses before a warning. The loss must also exceed
+            a multiple of the metric's noise, since rare successes make deviations noisy.
+        gradient: Multiple of its median so far that the gradient norm reaches in a trap.
+        patience: Iterations within which a fall is sharp; slower ones do not count. After as many
+            without a rise, a reward is on a plateau.
+        warm_up: Iterations in which, and in the `window` that follow, a fall counts only while the
+            reward has not risen above its first level. Entropy often falls while a format is
+            learned. Later these iterations do not count.
+        action: `stop` ends the run at a confirmed warning; `adapt` changes the rollouts at each
+            warning, early or confirmed, see `ragen_starpo.diagnostics.adaptation`.
+        temperature_factor: For `adapt`, factor of the rollouts' temperature.
+        temperature_limit: For `adapt`, the highest temperature.
+        single_update: For `adapt`, whether each set of rollouts then serves one update.
     """
 
     window: Count = 5
@@ -451,14 +445,14 @@ class MonitorSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class EnvironmentSettings:
-    """What is changed in the environments that are trained on.
+    """Changes of the environments in training.
 
     Held-out success is still measured on the suite's own, which alone have a val split.
 
     Attributes:
-        actions_per_turn: actions of one answer that are run; None for the environment's own. Where
-            its turns would not do for all its actions, it gets more turns.
-        slip: odds of the intended direction and of each of the two aside, of FrozenLake; None for
+        actions_per_turn: Actions run per response; None for the environment's own. If its turns
+            are too few for all its actions, it gets more turns.
+        slip: FrozenLake's odds of the intended direction and of each of its two sides; None for
             the environment's own.
     """
 
@@ -467,30 +461,30 @@ class EnvironmentSettings:
 
     def __post_init__(self) -> None:
         if self.slip is not None and (min(self.slip) < 0 or not any(self.slip)):
-            raise ValueError(f"slip is two odds of which one is above 0, got {list(self.slip)}")
+            raise ValueError(f"slip must be two odds, at least one above 0, got {list(self.slip)}")
 
 
 @dataclass(frozen=True, config=STRICT)
 class ClusterSettings:
-    """Where a run computes. `ragen-train local` takes one process, `hf` and float32 alone.
+    """Where a run computes. `ragen-train local` supports one process, `hf` and float32.
 
     Attributes:
-        device: `auto` for GPUs where there are any, `gpu` to refuse to run without.
-        nodes: machines.
-        processes: that train, on each node; on GPUs each has one.
-        engine: that samples; `vllm` needs GPUs.
-        tensor_parallel: GPUs that hold one copy of the model that vLLM samples from.
-        memory: share of a GPU that vLLM takes.
-        prefix_caching: whether vLLM keeps what it has computed of an episode's earlier turns, and
-            of a prompt that several rollouts share; new weights clear it.
-        sleep: whether vLLM gives its share of the memory back while the policy is trained.
-        dtype: that the policy, the critic and vLLM compute in; weights and optimiser of the
-            models that are trained keep float32.
-        packing: whether training puts the trajectories of a micro-batch one behind the other
-            instead of padding them to the longest; `auto` does where flash-attention is installed
-            and `dtype` is bfloat16, since other attentions also compute what lies between them.
-        ahead: 1 to play the rollouts of the next iteration while this one is learned, by the
-            weights from before it; 0 to play and learn in turn. It wants a correction.
+        device: `auto` uses GPUs if there are any; `gpu` requires them.
+        nodes: Number of machines.
+        processes: Training processes per node; on GPUs each has one.
+        engine: Sampling engine; `vllm` needs GPUs.
+        tensor_parallel: GPUs that share one copy of vLLM's model.
+        memory: Fraction of a GPU that vLLM uses.
+        prefix_caching: Whether vLLM caches an episode's earlier turns, and prompts that rollouts
+            share; new weights clear the cache.
+        sleep: Whether vLLM frees its memory while the policy is trained.
+        dtype: Dtype of the policy, the critic and vLLM; weights and optimiser of trained models
+            stay in float32.
+        packing: Whether training concatenates the trajectories of a micro-batch instead of padding
+            them. `auto` does if flash-attention is installed and `dtype` is bfloat16, since other
+            attentions also compute what lies between them.
+        ahead: 1 to play the next iteration's rollouts during this one's updates, with the weights
+            from before them; 0 to alternate. It requires a correction.
     """
 
     device: Literal["auto", "gpu"] = "auto"
@@ -507,14 +501,14 @@ class ClusterSettings:
 
     def __post_init__(self) -> None:
         if self.engine == "vllm" and self.device != "gpu":
-            raise ValueError("engine vllm samples on GPUs; set device=gpu, or engine=hf")
+            raise ValueError("engine=vllm needs GPUs; set device=gpu, or engine=hf")
         if self.processes % self.tensor_parallel:
             raise ValueError(
-                f"tensor_parallel divides processes, got {self.tensor_parallel} "
+                f"tensor_parallel must divide processes, got {self.tensor_parallel} "
                 f"and {self.processes}"
             )
         if self.ahead and self.engine == "vllm":
             raise ValueError(
-                "ahead=1 is for the engine hf: vllm shares the GPUs with the policy that is "
-                "trained; set ahead=0, or engine=hf"
+                "ahead=1 is for engine=hf, since vllm shares the GPUs with the policy in "
+                "training; set ahead=0, or engine=hf"
             )

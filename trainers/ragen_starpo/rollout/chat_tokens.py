@@ -1,4 +1,4 @@
-"""Conversations as tokens: what was sampled is never decoded and encoded again."""
+"""Conversations as tokens: sampled tokens are never decoded and encoded again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragen_bench.models.base import Message
 from ragen_bench.models.chat import Chat, sample_conversation
 
 _OBSERVATIONS = 1 << 9
-"""So many are remembered as tokens."""
+"""Number of observations whose tokens are cached."""
 _ANSWER = "An answer that stands for another."
 
 
@@ -19,37 +19,34 @@ _ANSWER = "An answer that stands for another."
 class ChatTokens:
     """A chat template on tokens.
 
-    A prompt is encoded as the template renders it. After that, what the model sampled stays as it
-    is, and only the text between its answer and its next one is encoded and appended: the end of
-    its turn, the observation and what opens an answer.
+    A prompt is encoded as the template renders it. After that, sampled tokens stay as they are.
+    Only the text between a response and the next one is encoded and appended: the end of its turn,
+    the observation, and the opening of a response.
 
     Attributes:
-        chat: the tokenizer and its template.
+        chat: The tokenizer and its template.
     """
 
     chat: Chat
 
     def check(self) -> None:
-        """Check that observations can follow answers.
+        """Check that observations can follow responses.
 
         Raises:
-            UserError: if the template shows an earlier answer otherwise than it opens a new one:
-                what the model sampled could not stand in the conversation.
+            UserError: If the template renders an earlier response differently from the opening of a
+                new one, so that sampled tokens could not stay in the conversation.
         """
         self._between("-")
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
-        """Return a conversation as tokens, up to where the model answers."""
+        """Return a conversation as tokens, up to the model's response."""
         return list(
             self._read(tuple((message["role"], message["content"]) for message in messages))
         )
 
     @cached_property
     def _read(self) -> Callable[[tuple[tuple[str, str], ...]], list[int]]:
-        """Read a conversation, given as pairs.
-
-        Rollouts of an instance begin alike, one after the other, so the last one is remembered.
-        """
+        """Read a conversation, given as pairs; the last one is cached for a group's rollouts."""
 
         @lru_cache(maxsize=1)
         def read(messages: tuple[tuple[str, str], ...]) -> list[int]:
@@ -58,46 +55,43 @@ class ChatTokens:
         return read
 
     @cached_property
-    def _asked(self) -> str:
-        """What stands before the first answer of the conversation that `_between` makes up."""
+    def _opening(self) -> str:
+        """Text before the first response of the conversation that `_between` makes up."""
         return self.chat.render(sample_conversation())
 
     def observation(self, text: str, sampled: Sequence[int]) -> list[int]:
-        """Return what follows an answer.
+        """Return the tokens after a response.
 
         Args:
-            text: of the observation.
-            sampled: the answer. If it ended itself, the template's own end of turn, which would be
-                there twice, is left out.
+            text: The observation.
+            sampled: Ids of the response. If it ended itself, the template's own end of turn is left
+                out, since it would be there twice.
         """
-        ids = self._follows(text)
+        ids = self._encode_observation(text)
         return list(ids[1:] if sampled and sampled[-1] == ids[0] else ids)
 
     @cached_property
-    def _follows(self) -> Callable[[str], tuple[int, ...]]:
-        """Read what the template puts between answers, around an observation.
-
-        Rollouts of an instance meet the same observations, so the latest ones are remembered.
-        """
+    def _encode_observation(self) -> Callable[[str], tuple[int, ...]]:
+        """Read the text after a response; observations are cached, since rollouts share them."""
 
         @lru_cache(maxsize=_OBSERVATIONS)
-        def follows(text: str) -> tuple[int, ...]:
+        def encode(text: str) -> tuple[int, ...]:
             between = self._between(text)
             return tuple(self.chat.tokenizer(between, add_special_tokens=False)["input_ids"])
 
-        return follows
+        return encode
 
     def _between(self, text: str) -> str:
-        """Return what the template puts between an answer and the next, around an observation."""
-        asked = sample_conversation()
+        """Return the template's text between a response and the next, around an observation."""
+        opening = sample_conversation()
         answered: Message = {"role": "assistant", "content": _ANSWER}
         observed: Message = {"role": "user", "content": text}
-        conversation = self.chat.render([*asked, answered, observed])
+        conversation = self.chat.render([*opening, answered, observed])
         before, answer, after = conversation.partition(_ANSWER)
-        if not answer or before != self._asked:
+        if not answer or before != self._opening:
             raise UserError(
-                "the model's chat template shows an earlier answer otherwise than it opens a new "
-                "one, so the tokens that were sampled cannot stay; train with another template, or "
-                "set a recipe's rollouts.history=none"
+                "the model's chat template renders an earlier answer differently from the opening "
+                "of a new one, so sampled tokens cannot stay; train with another template, or "
+                "set rollouts.history=none in the recipe"
             )
         return after

@@ -1,4 +1,4 @@
-"""One episode on tokens: the same for every driver, whatever engine samples."""
+"""One episode on tokens, for any driver and engine."""
 
 from __future__ import annotations
 
@@ -13,24 +13,23 @@ from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 
 class TokenEpisode:
-    """An episode under way, which waits for the tokens of the next answer.
+    """A running episode that waits for the tokens of the next response.
 
-    With the full history nothing is decoded and encoded again: `ids` only ever grows, by what the
-    engine sampled and by what an observation reads as. The text of an answer is for the environment
-    alone. With a limited history each turn begins anew, with the tokens of what the harness asks a
-    model in it.
+    With the full history nothing is decoded and encoded again: `ids` only grows, by sampled tokens
+    and by observations. The text of a response is for the environment alone. With a limited history
+    each turn begins with the tokens of the harness's prompt.
 
     Args:
-        episode: the same as the harness plays; its history is how much the model reads in a turn.
-        group: equal for rollouts of the same instance in one iteration.
-        chat: of the model.
-        ending: reads answers as texts, and has the limit of one.
-        context: the most tokens that the model takes, answers included.
-        shaped: from a turn as recorded to the reward that is learned.
+        episode: The harness's episode; its history decides the prompt of a turn.
+        group: Number of the instance in the iteration.
+        chat: The model's chat template.
+        ending: Decodes responses, and has their limit of tokens.
+        context: Maximum tokens of the model, responses included.
+        shaped: Function from a recorded turn to its training reward.
 
     Attributes:
-        observed: ids since the last answer, or since this turn's conversation began.
-        ids: what the next answer follows.
+        observed: Ids since the last response, or since this turn's prompt began.
+        ids: Ids before the next response.
     """
 
     def __init__(
@@ -52,30 +51,30 @@ class TokenEpisode:
         self._ask()
 
     @property
-    def over(self) -> bool:
-        """Whether nothing is to be sampled any more."""
+    def is_over(self) -> bool:
+        """Whether the episode needs no more tokens."""
         return self._episode.over
 
     @property
     def key(self) -> str:
-        """The name of the answer that is waited for, which its random numbers follow from."""
+        """Key of the next response, which its random numbers depend on."""
         return self._episode.request().key
 
     def take(self, sampled: Sampled) -> None:
-        """Step the environment with an answer, and read what it observes."""
+        """Step the environment with a response, and read the observation."""
         self.ids += sampled.ids
         prompt = len(self.ids) - len(sampled.ids)
         self._episode.take(self._ending.make_completion(prompt, sampled.ids))
         record = self._episode.last_turn
         self._turns.append(Turn(tuple(self.observed), sampled, self._shaped(record)))
-        if self.over:
+        if self.is_over:
             return
         if self._split:
             self._ask()
         else:
             self.observed = self._chat.observation(self._episode.observation, sampled.ids)
             self.ids += self.observed
-            self._see_room()
+            self._check_room()
 
     def trajectory(self) -> TokenTrajectory:
         """Return the finished episode."""
@@ -83,11 +82,11 @@ class TokenEpisode:
         return TokenTrajectory(self._group, turns, self._episode.record(), self._split)
 
     def _ask(self) -> None:
-        """Begin with the conversation that the harness sends."""
+        """Begin with the harness's prompt."""
         self.observed = self._chat.prompt(self._episode.request().messages)
         self.ids = list(self.observed)
-        self._see_room()
+        self._check_room()
 
-    def _see_room(self) -> None:
+    def _check_room(self) -> None:
         if len(self.ids) + self._ending.limit > self._context:
             self._episode.take(Completion("", len(self.ids), 0, finish="context"))

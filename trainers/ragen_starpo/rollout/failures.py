@@ -1,4 +1,4 @@
-"""Episodes that end in an error: played again, and in the end left out with their group."""
+"""Episodes that end in an error: they are restarted, and finally dropped with their group."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ LOG = logging.getLogger("ragen_starpo.rollout")
 
 @dataclass(frozen=True)
 class FailedEpisode:
-    """An episode that ended in an error as often as it was played.
+    """An episode that ended in an error each time it was played.
 
     Attributes:
-        error: the type of the latest error, and its first line.
-        mistake: whether it is a user's, which no other try mends.
-        exit_code: of a user's mistake, see `UserError`.
+        error: Type and first line of the latest error.
+        mistake: Whether it is a user's mistake, which a restart does not fix.
+        exit_code: Exit code of a user's mistake, see `UserError`.
     """
 
     error: str
@@ -31,11 +31,11 @@ class FailedEpisode:
 Ended: TypeAlias = TokenTrajectory | FailedEpisode
 
 
-def refuse_mistakes(ended: Iterable[Ended]) -> None:
+def raise_mistakes(ended: Iterable[Ended]) -> None:
     """Check that no episode met a user's mistake.
 
     Raises:
-        UserError: the first one, as the episode raised it.
+        UserError: The first mistake.
     """
     for episode in ended:
         if isinstance(episode, FailedEpisode) and episode.mistake:
@@ -43,23 +43,25 @@ def refuse_mistakes(ended: Iterable[Ended]) -> None:
 
 
 def first_error(ended: Iterable[Ended]) -> str | None:
-    """Return the error of the first episode that failed, None if all ended well."""
+    """Return the error of the first episode that failed; None if all succeeded."""
     return next((episode.error for episode in ended if isinstance(episode, FailedEpisode)), None)
 
 
-def whole_groups(ended: Sequence[Ended], groups: Sequence[Hashable]) -> dict[int, TokenTrajectory]:
-    """Return the trajectories of the groups all of whose episodes ended well, by their places.
+def complete_groups(
+    ended: Sequence[Ended], groups: Sequence[Hashable]
+) -> dict[int, TokenTrajectory]:
+    """Return the trajectories of groups without a failed episode, by their places.
 
-    Returns are compared within a group, so one that lacks an episode is left out.
+    Returns are compared within a group, so an incomplete one is dropped.
 
     Args:
-        ended: the episodes.
-        groups: the group of each.
+        ended: Episodes.
+        groups: Group of each.
 
     Raises:
-        UserError: if an episode met a user's mistake, or no group is left.
+        UserError: If an episode met a user's mistake, or no group is left.
     """
-    refuse_mistakes(ended)
+    raise_mistakes(ended)
     error = first_error(ended)
     broken = {
         group
@@ -69,7 +71,7 @@ def whole_groups(ended: Sequence[Ended], groups: Sequence[Hashable]) -> dict[int
     if error is not None and broken == set(groups):
         raise UserError(
             "each group of rollouts had an episode that ended in an error, as in "
-            f"{error}; mend that, and the same command goes on",
+            f"{error}; fix it, and run the same command to continue",
             exit_code=1,
         )
     return {

@@ -17,57 +17,53 @@ from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 def play(
     begins: Sequence[Callable[[], TokenEpisode]], decoder: Decoder, seed: int, retries: int = 0
 ) -> list[Ended]:
-    """Play episodes to their ends; none waits for the turns of another one.
+    """Play episodes to their ends; none waits for another's turns.
 
-    An answer's random numbers follow from the seed and the answer's key alone.
+    The random numbers of a response depend on the seed and its key alone.
 
     Args:
-        begins: each begins an episode, and does so anew where it ended in an error.
-        decoder: with nothing under way, and with log-probabilities.
-        seed: of the sampling.
-        retries: how often an episode is begun anew.
+        begins: Functions that begin an episode, again after an error.
+        decoder: An idle decoder that returns log-probabilities.
+        seed: Seed of the sampling.
+        retries: Maximum restarts of an episode.
 
     Returns:
-        Their trajectories, or what they failed by, in the same order.
+        Trajectories or failed episodes, in the same order.
     """
-    episodes = [_Retried(begin, retries) for begin in begins]
-    under_way: dict[Generation, _Retried] = {}
+    episodes = [_RetriedEpisode(begin, retries) for begin in begins]
+    pending: dict[Generation, _RetriedEpisode] = {}
 
-    def ask(episode: _Retried) -> None:
-        if waits := episode.waits:
+    def ask(episode: _RetriedEpisode) -> None:
+        if waits := episode.waiting:
             stream = RandomStream("rollout", seed, waits.key)
-            under_way[decoder.submit(waits.ids, stream)] = episode
+            pending[decoder.submit(waits.ids, stream)] = episode
 
     for episode in episodes:
         ask(episode)
-    while under_way:
+    while pending:
         for answer in decoder.collect():
-            episode = under_way.pop(answer)
+            episode = pending.pop(answer)
             episode.take(sampled_of(answer, decoder.ending))
             ask(episode)
     return [episode.ended for episode in episodes if episode.ended is not None]
 
 
-class _Retried:
-    """An episode, begun anew where it ends in an error.
+class _RetriedEpisode:
+    """An episode that restarts after an error.
 
     Attributes:
-        waits: the episode if it waits for an answer, else None.
-        ended: what came of it, once nothing is waited for.
+        waiting: The episode if it waits for a response, else None.
+        ended: The result, once there is one.
     """
 
     def __init__(self, begin: Callable[[], TokenEpisode], retries: int) -> None:
         self._begin, self._retries, self._begun_anew = begin, retries, 0
-        self.waits: TokenEpisode | None = None
+        self.waiting: TokenEpisode | None = None
         self.ended: Ended | None = None
-        self._go_on(None)
+        self.take(None)
 
-    def take(self, sampled: Sampled) -> None:
-        """Step with an answer."""
-        self._go_on(sampled)
-
-    def _go_on(self, sampled: Sampled | None) -> None:
-        """Begin, or take an answer; after an error begin anew, as often as may be."""
+    def take(self, sampled: Sampled | None) -> None:
+        """Begin, or step with a response; restart after an error, up to the limit."""
         while True:
             try:
                 self._step(sampled)
@@ -75,23 +71,23 @@ class _Retried:
             except UserError:
                 raise
             except Exception as error:  # noqa: BLE001 - of an environment, which may be anyone's
-                if self._given_up(described(error)):
+                if self._give_up(described(error)):
                     return
             sampled = None
 
     def _step(self, sampled: Sampled | None) -> None:
-        if self.waits is None or sampled is None:
+        if self.waiting is None or sampled is None:
             episode = self._begin()
         else:
-            episode = self.waits
+            episode = self.waiting
             episode.take(sampled)
-        self.waits = episode
-        if episode.over:
-            self.waits = None
+        self.waiting = episode
+        if episode.is_over:
+            self.waiting = None
             self.ended = replace(episode.trajectory(), begun_anew=self._begun_anew)
 
-    def _given_up(self, error: str) -> bool:
-        self.waits = None
+    def _give_up(self, error: str) -> bool:
+        self.waiting = None
         if self._begun_anew < self._retries:
             self._begun_anew += 1
             LOG.warning("an episode ended in an error and is begun anew: %s", error)

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError, unknown
 from ragen_envs.core.protocol import ResponseFormat
-from ragen_starpo.recipes.problems import first_problem
+from ragen_starpo.recipes.problems import describe_error
 from ragen_starpo.recipes.sections import (
     STRICT,
     Count,
@@ -235,4 +235,4 @@ def read_study(name: str) -> Study:
     try:
         return _STUDY.validate_python(content)
     except ValidationError as error:
-        raise UserError(f"{path}: {first_problem(Study, error)}") from None
+        raise UserError(f"{path}: {describe_error(Study, error)}") from None

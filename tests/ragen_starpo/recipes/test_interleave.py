@@ -7,12 +7,12 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.recipes.mixture import in_turn
+from ragen_starpo.recipes.recipe import interleave
 
 
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=7))
 def test_each_has_its_share_of_any_number(shares):
-    turns = in_turn(shares)
+    turns = interleave(shares)
     assert Counter(turns) == dict(enumerate(shares))
     for number in range(1, len(turns)):
         had = Counter(turns[:number])
@@ -23,8 +23,8 @@ def test_each_has_its_share_of_any_number(shares):
 
 @given(st.integers(1, 9), st.integers(1, 9))
 def test_equal_shares_take_turns(count, share):
-    assert in_turn([share] * count) == [*range(count)] * share
+    assert interleave([share] * count) == [*range(count)] * share
 
 
 def test_three_to_one():
-    assert in_turn([1, 3]) == [1, 1, 0, 1]
+    assert interleave([1, 3]) == [1, 1, 0, 1]
