@@ -137,7 +137,7 @@ class EpisodeFactory:
         env = self._pools[task.split].take(task.env, task.split)
         try:
             episode = Episode(task, spec.seed, env, self._format, self._history)
-            # RowTokens-out episodes are scored, not learned from.
+            # Held-out episodes are scored, not learned from.
             own = self._own if task.split == "train" else None
             shaped = reward_of(self._shaping, episode, own)
             on_tokens = TokenEpisode(
