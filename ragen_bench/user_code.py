@@ -48,11 +48,7 @@ def import_user_module(module: str, label: str, *, search_last: bool = False) ->
 
 
 def read_attribute(module: ModuleType, attribute: str, label: str) -> Any:
-    """Return an attribute of a user's module.
-
-    Raises:
-        UserError: The module does not have it.
-    """
+    """Return an attribute of a user's module, or raise a UserError."""
     try:
         return getattr(module, attribute)
     except (Exception, SystemExit) as error:  # a module may define `__getattr__`

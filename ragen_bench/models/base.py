@@ -232,12 +232,7 @@ def refuse_constraint(sampling: Sampling, name: str) -> None:
 
 
 def refuse_limit(sampling: Sampling, name: str, context: int | None) -> None:
-    """Refuse a token limit that fills the model's context alone.
-
-    Args:
-        sampling: The sampling.
-        name: Name of the model.
-        context: Context length in tokens, if known.
+    """Refuse a token limit that fills the model's context alone, if its length is known.
 
     Raises:
         UserError: Every conversation would overflow.
@@ -250,11 +245,7 @@ def refuse_limit(sampling: Sampling, name: str, context: int | None) -> None:
 
 
 class CallEngine:
-    """The engine of a function: `collect` answers all waiting requests by one call.
-
-    Args:
-        complete: Maps requests to their completions, in order.
-    """
+    """The engine of a function from requests to their completions, in order."""
 
     def __init__(self, complete: Callable[[Sequence[Request]], Sequence[Completion]]) -> None:
         self._complete = complete

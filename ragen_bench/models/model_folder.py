@@ -26,11 +26,8 @@ def check_folder(name: str) -> None:
 def describe_content(name: str, config: Any) -> dict[str, str]:
     """Return a folder's hash or the hub's revision.
 
-    The hash covers the weights, since a checkpoint may be overwritten by one of the same size.
-
-    Args:
-        name: A folder, or a name on the hub.
-        config: The configuration that transformers loaded.
+    The hash covers the weights, since a checkpoint may be overwritten by one of the same size. The
+    revision is in the configuration that transformers loaded.
     """
     folder = Path(name)
     if not folder.is_dir():

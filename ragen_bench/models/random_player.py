@@ -45,12 +45,7 @@ class RandomPlayer:
     identity: dict[str, str]
 
     def answer(self, observations: Sequence[str], stream: RandomStream, turn: str) -> str:
-        """Return an answer, which depends on the arguments alone if the function does.
-
-        Args:
-            observations: Observations of the episode so far, the latest one last.
-            stream: Random numbers that seed the generator.
-            turn: The turn, for messages.
+        """Return an answer, which depends on observations and stream alone if the function does.
 
         Raises:
             UserError: The function raises, or does not return a text.

@@ -54,12 +54,7 @@ def without_reasoning(completion: Completion, response_format: AnswerFormat) -> 
 
 
 def _split_thoughts(text: str, stop: str) -> tuple[str, list[str]]:
-    """Return the text without thoughts, at least up to the end of the answer, and the thoughts.
-
-    Args:
-        text: The whole completion.
-        stop: Text that ends the answer; "" for none.
-    """
+    """Return the text without thoughts, at least up to the end of the answer, and the thoughts."""
     visible: list[str] = []
     thoughts: list[str] = []
     start, thinking = 0, False

@@ -29,11 +29,8 @@ def functions_of(player: Player) -> list[dict[str, Any]]:
 def with_tool_calls(messages: Sequence[Message], *, as_json: bool) -> list[dict[str, Any]]:
     """Return a conversation in which tool calls and their results are separate from the text.
 
-    A response out of format stays a text, and the next message one of the user.
-
-    Args:
-        messages: The conversation, with responses in the format "tools".
-        as_json: Encode arguments as JSON texts, as APIs do, instead of objects, as templates do.
+    A response out of format stays a text, and the next message one of the user. With `as_json`,
+    arguments are JSON texts as in APIs; otherwise they are objects as in templates.
     """
     converted: list[dict[str, Any]] = []
     call_ids: list[str] = []

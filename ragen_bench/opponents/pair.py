@@ -54,19 +54,11 @@ class ModelPair:
         return self.player.identity()
 
     def probe(self) -> str:
-        """Return where both run.
-
-        Raises:
-            UserError: One of them is not available.
-        """
+        """Return where both run."""
         return f"{self.player.probe()}; the opponent: {self.opponent.probe()}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine of both; the opponent samples alike, in its own format.
-
-        Raises:
-            UserError: One of them does not support the sampling.
-        """
+        """Return an engine of both; the opponent samples alike, in its own format."""
         stop = stop_text(self._opponent_format, sampling.constrain)
         with ExitStack() as on_error:
             player = self.player.engine(sampling)

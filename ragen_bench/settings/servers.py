@@ -23,7 +23,7 @@ def server_of(options: EvaluationOptions) -> ServerOptions | None:
     Raises:
         UserError: An option applies neither to the model nor to its opponent.
     """
-    settings = _given(options)
+    settings = _read_options(options)
     models = [name for name in (options.model, options.opponent) if name]
     taken = {option for model in models for option in find_provider(model).options}
     if options.opponent_base_url and not find_provider(options.model).served:
@@ -62,7 +62,7 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
     if url is not None and not provider.served:
         served = prefixes_where(lambda provider: provider.served, "and")
         raise UserError(f"--opponent-base-url: for {served} only, not for {name!r}")
-    settings = _given(options)
+    settings = _read_options(options)
     if url is not None or (player.served and player is not provider):
         # Settings of one server are not sent to another, secrets least of all.
         for option in ("base_url", *_REQUEST_ADDITIONS):
@@ -74,7 +74,7 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
     return Opponent(name, response_format, _server_options(name, settings))
 
 
-def _given(options: EvaluationOptions) -> dict[str, Any]:
+def _read_options(options: EvaluationOptions) -> dict[str, Any]:
     return {name: value for name, value in options.connection.items() if value not in (None, ())}
 
 

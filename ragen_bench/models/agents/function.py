@@ -67,11 +67,7 @@ class FunctionModel:
         return f"in this process, a {'class' if self.is_class else 'function'}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine whose `collect` raises a UserError if the agent fails.
-
-        Raises:
-            UserError: The sampling needs a grammar or top-p.
-        """
+        """Return an engine whose `collect` raises a UserError if the agent fails."""
         refuse_constraint(sampling, self._name)
         if self._loop:
             return AsyncEngine(self._loop, self.slots, self._ask_async)
@@ -163,12 +159,7 @@ class FunctionModel:
 
 
 def to_completion(answer: Any, request: Request, name: str) -> Completion:
-    """Convert an agent's return value.
-
-    Args:
-        answer: The return value, of any type.
-        request: The request that it answers.
-        name: Name of the agent, for messages.
+    """Convert the return value of the agent `name`, of any type.
 
     Raises:
         UserError: The value is not an answer, or has reasoning where the format includes it.

@@ -82,11 +82,7 @@ _TYPES: dict[str, type] = {"bool": bool, "str": str, "int": int, "list[list[str]
 
 
 def encode(content: Any) -> bytes:
-    """Return a message as bytes.
-
-    Raises:
-        ValueError: JSON cannot hold the content.
-    """
+    """Return a message as bytes."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return _LENGTH.pack(len(text)) + text.encode("ascii")
 
@@ -97,11 +93,7 @@ def encode_reply(reply: Reply) -> bytes:
 
 
 class MessageBuffer:
-    """Assembles messages from the bytes that arrive.
-
-    Args:
-        max_length: Maximum length of a message in bytes; None for no limit.
-    """
+    """Assembles messages from the bytes that arrive, up to `max_length` bytes each if not None."""
 
     def __init__(self, max_length: int | None = MAX_LENGTH) -> None:
         self._max_length = max_length
@@ -172,12 +164,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 
 
 def encode_request(request: Request, with_turn: bool) -> JsonObject:
-    """Return a request as JSON, without the environment.
-
-    Args:
-        request: The request.
-        with_turn: Include the actions of this turn.
-    """
+    """Return a request as JSON, without the environment; `with_turn` adds the legal actions."""
     env, turn = request.env, request.turn_id
     player: JsonObject = {"response_format": env.response_format}
     if with_turn:

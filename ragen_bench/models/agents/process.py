@@ -83,11 +83,7 @@ class AgentProcess:
         self._outgoing.register(self._requests, selectors.EVENT_WRITE)
 
     def send(self, message: Any, deadline: float | None) -> None:
-        """Send a message of plain data.
-
-        Args:
-            message: The message.
-            deadline: Time of `time.monotonic` at which to give up; None for never.
+        """Send a message of plain data, until a deadline of `time.monotonic`; None for no limit.
 
         Raises:
             UserError: The process has ended.

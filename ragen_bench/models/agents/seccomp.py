@@ -18,14 +18,11 @@ _X32_CALLS = 0x40000000
 
 
 class _Machine(NamedTuple):
-    """System call numbers of a machine.
+    """AUDIT_ARCH of a machine and numbers of its system calls.
 
-    Attributes:
-        architecture: AUDIT_ARCH of the kernel.
-        clone: Starts threads and processes.
-        clone3: Does the same, with flags that no filter can read.
-        forbidden: fork, vfork, unshare, mount, setns, ptrace, memfd_create, shmget, add_key,
-            request_key, keyctl, bpf, perf_event_open, userfaultfd, io_uring_setup.
+    clone3 is clone with flags that no filter can read. Forbidden are fork, vfork, unshare, mount,
+    setns, ptrace, memfd_create, shmget, add_key, request_key, keyctl, bpf, perf_event_open,
+    userfaultfd and io_uring_setup.
     """
 
     architecture: int

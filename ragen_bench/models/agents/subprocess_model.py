@@ -89,11 +89,7 @@ class SubprocessModel:
         return f"in a process of its own, a {kind}; {advice}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine whose `collect` raises a UserError if the agent fails.
-
-        Raises:
-            UserError: The sampling needs a grammar or top-p.
-        """
+        """Return an engine whose `collect` raises a UserError if the agent fails."""
         refuse_constraint(sampling, self.name)
         return _SubprocessEngine(self)
 

@@ -36,10 +36,7 @@ _OPEN_FILES = 256
 def main(requests: int, replies: int, on_interrupt: Any) -> None:
     """Import the agent that the first message names, and answer requests until the pipe closes.
 
-    Args:
-        requests: File descriptor to read from.
-        replies: File descriptor to write to.
-        on_interrupt: Handler of SIGINT while the agent's code runs.
+    Requests and replies are file descriptors; `on_interrupt` handles SIGINT in the agent's code.
     """
     for descriptor in (requests, replies):
         os.set_inheritable(descriptor, False)

@@ -163,10 +163,7 @@ def describe_response(status: int, body: Any, key: ServerKey) -> str:
 def find_refused_settings(words: str, code: str = "", parameter: Any = None) -> tuple[str, ...]:
     """Return the settings named by a refusal that can be renamed or left out.
 
-    Args:
-        words: The server's message.
-        code: Its name of the error.
-        parameter: The setting that it says is wrong, if it says so separately.
+    The parameter is the setting that the server says is wrong, if it says so separately.
     """
     if not _UNSUPPORTED.search(f"{code} {words}".lower()):
         return ()

@@ -28,12 +28,7 @@ class _BoundedClient:
     """Mixed into an asynchronous client of httpx; see `make_client`."""
 
     async def send(self, request: Any, **options: Any) -> Any:
-        """Send a request, follow redirects on the same server, and return the whole response.
-
-        Raises:
-            RedirectError: A redirect leads to another server, or there are too many.
-            OversizedError: The response is too large.
-        """
+        """Send a request, follow redirects on the same server, and return the whole response."""
         options |= {"stream": True, "follow_redirects": False}
         for _ in range(_MAX_REDIRECTS):
             response = await super().send(request, **options)  # type: ignore[misc]
@@ -51,12 +46,7 @@ class _BoundedClient:
 
 
 def make_client(kind: type[Any], **options: Any) -> Any:
-    """Return a bounded client.
-
-    Args:
-        kind: `httpx.AsyncClient` or a subclass, also of another version of the library.
-        options: Options of the client.
-    """
+    """Return a bounded client of a kind: `httpx.AsyncClient`, of any version, or a subclass."""
     bounded = type("BoundedClient", (_BoundedClient, kind), {})
     return bounded(headers={"Accept-Encoding": ", ".join(_ENCODINGS)}, **options)
 

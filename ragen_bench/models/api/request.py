@@ -34,16 +34,10 @@ _MAX_DOUBLINGS = 64
 
 @dataclass(frozen=True)
 class ServerTarget:
-    """A model on a server.
+    """A model on a server, with the settings that it refused and the user's extra fields.
 
-    Attributes:
-        send: Sends a conversation, sampling settings and extra fields; returns the response in
-            OpenAI's protocol.
-        url: Base URL of the server.
-        key: Its secrets.
-        dialect: Its dialect.
-        refused: Settings that it refused.
-        extra: Extra fields of each request, from the user.
+    `send` takes a conversation, sampling settings and extra fields, and returns the response in
+    OpenAI's protocol.
     """
 
     send: Callable[[Sequence[Message], Mapping[str, Any], Mapping[str, Any]], Awaitable[str]]
@@ -61,11 +55,6 @@ class ServerTarget:
 
 class RequestSender:
     """Sends requests to a server, with one sampling.
-
-    Args:
-        target: The model on the server.
-        options: Time limit and retries.
-        sampling: Sampling settings.
 
     Raises:
         UserError: The server does not support the sampling.

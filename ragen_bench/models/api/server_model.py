@@ -88,9 +88,6 @@ class ServerModel(ABC):
         `listed` is False if it lists no models. `extra_body` holds the user's extra fields. Once
         there is an engine, `refused` names settings that the server refused: they are left out,
         except that `max_tokens` is sent as `max_completion_tokens`.
-
-        Raises:
-            UserError: As `probe`, if it was not called before.
         """
         entry = self._known_entry()
         known = {name: entry[name] for name in _IDENTITY_FIELDS if entry.get(name) is not None}
@@ -126,9 +123,6 @@ class ServerModel(ABC):
 
         A server of an unknown kind is first asked for one completion, to find the settings that it
         refuses.
-
-        Raises:
-            UserError: The server does not support the sampling, or its context is too short.
         """
         entry, context = self._known_entry(), self.context
         if context is not None and sampling.max_tokens >= context:

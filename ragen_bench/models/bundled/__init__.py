@@ -34,11 +34,7 @@ _AGENT = Path(__file__).parents[1] / "demo_agent"
     batched=True,
 )
 def load_smollm2(_name: str, settings: ModelSettings) -> Model:
-    """Load SmolLM2, converting it on first use (some 10 seconds).
-
-    Raises:
-        UserError: The package is not installed.
-    """
+    """Load SmolLM2, after converting it on first use (some 10 seconds)."""
     from ragen_bench.models.hf.model import SLOTS, HFModel
 
     return HFModel(str(converted_folder()), settings.concurrency_or(SLOTS))

@@ -76,11 +76,7 @@ class GGUFModel:
         return f"in this process, on llama.cpp, {self._model.context} tokens"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that asks the server in this process.
-
-        Raises:
-            UserError: The context is shorter than the longest completion.
-        """
+        """Return an engine that asks the server in this process."""
         return self._model.engine(sampling)
 
 

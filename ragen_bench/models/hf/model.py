@@ -58,11 +58,7 @@ class HFModel:
         return f"{place}; in waves, where all wait for the longest answer: {self._loaded.waves}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that works on `slots` requests at once.
-
-        Raises:
-            UserError: The sampling needs a grammar or top-p, or a longer context.
-        """
+        """Return an engine that works on `slots` requests at once."""
         refuse_constraint(sampling, "hf/NAME")
         refuse_limit(sampling, self._name, self._loaded.context)
         return SlotEngine(self._loaded, sampling, self.slots)

@@ -66,9 +66,7 @@ class RowTokens:
     def find_longest(self, prompt: Ids, preferred: int) -> tuple[int, int]:
         """Return the longest prefix of a nonempty prompt in any row: its length, and the row.
 
-        Args:
-            prompt: The prompt.
-            preferred: Row to choose among equals; otherwise the first one is chosen.
+        Among equals it is the preferred row, or else the first one.
         """
         counts = self.count_common(prompt)
         best = preferred if counts[preferred] == counts.max() else int(counts.argmax())
@@ -84,12 +82,7 @@ def select_ready(prompts: Sequence[Ids], tokens: RowTokens, budget: int) -> list
     """Return the indices of the prompts to read in this step, at least one.
 
     A prompt waits if it shares a prefix with one that is read now, whose keys and values it can
-    reuse in the next step. It also waits if the step is full.
-
-    Args:
-        prompts: Waiting prompts, in order.
-        tokens: Tokens in the rows.
-        budget: Tokens to read in one step.
+    reuse in the next step. It also waits if the step has no room, whose budget is in tokens.
     """
     ready: list[int] = []
     coming = RowTokens(len(prompts), tokens.reuse)
@@ -105,13 +98,7 @@ def select_ready(prompts: Sequence[Ids], tokens: RowTokens, budget: int) -> list
 
 
 def assign_rows(prompts: Sequence[Ids], free: list[int], tokens: RowTokens) -> list[int]:
-    """Return a row for each prompt: the longest common prefixes first, then by order.
-
-    Args:
-        prompts: At most one prompt per free row.
-        free: Free rows, in order.
-        tokens: Tokens in the rows.
-    """
+    """Return a free row for each prompt: the longest common prefixes first, then by order."""
     if not prompts:
         return []
     counts = np.stack([tokens.count_common(prompt)[free] for prompt in prompts])

@@ -21,11 +21,7 @@ class RowBatch:
 
     A free row is taken in the next step: its prompt is read in the same pass that decodes the
     others. A prefix that any row holds, such as a conversation's earlier turns, is not read again.
-
-    Args:
-        model: A model for which `enable_rows` succeeded.
-        slots: Number of rows.
-        reuse: Read common prefixes of prompts only once.
+    The model is one for which `enable_rows` succeeded.
     """
 
     def __init__(self, model: Any, slots: int, reuse: bool) -> None:

@@ -45,12 +45,9 @@ def make_stream(request: Request, sampling: Sampling) -> RandomStream:
 def sample_tokens(
     logits: torch.Tensor, streams: Sequence[RandomStream], temperature: float
 ) -> torch.Tensor:
-    """Return the next token of each row, by inverse transform sampling.
+    """Return the next token of each row of logits, [rows, vocabulary].
 
-    Args:
-        logits: Logits, [rows, vocabulary].
-        streams: Random numbers of each row; not read at temperature 0.
-        temperature: 0 for the likeliest token.
+    Inverse transform sampling; at temperature 0 the likeliest token, without random numbers.
     """
     if temperature == 0:
         return logits.argmax(dim=-1)
@@ -62,12 +59,7 @@ def sample_tokens(
 
 
 class Ending:
-    """Decides when a generation is finished.
-
-    Args:
-        tokenizer: Tokenizer of the model.
-        ends: Ids of the tokens that end a turn.
-        sampling: Has the stop text and the token limit.
+    """Decides when a generation is finished, by end-of-turn tokens, stop text and token limit.
 
     Attributes:
         limit: Maximum tokens of a completion.

@@ -17,10 +17,6 @@ class WaveBatch:
 
     Prompts are padded on the left and read whole. The inputs of each pass are prepared as by the
     model's own `generate`, so that any cache works.
-
-    Args:
-        loaded: The model.
-        slots: Number of generations in a wave.
     """
 
     def __init__(self, loaded: LoadedModel, slots: int) -> None:
@@ -29,7 +25,7 @@ class WaveBatch:
         self._ended: set[Generation] = set()
 
     def grow(self, slots: int) -> None:
-        """Have at least `slots` generations in the waves that begin from now on."""
+        """Have at least `slots` generations in later waves."""
         self._slots = max(self._slots, slots)
 
     def admit(self, waiting: deque[Generation]) -> None:

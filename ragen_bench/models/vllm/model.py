@@ -87,11 +87,7 @@ class VLLMModel:
         return f"in this process, by vLLM {vllm.__version__} on {current_platform.device_type}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that works on `slots` requests at once.
-
-        Raises:
-            UserError: The context is shorter than the longest completion.
-        """
+        """Return an engine that works on `slots` requests at once."""
         refuse_limit(sampling, self._name, self._llm.model_config.max_model_len)
         return _StepEngine(self._llm, self._chat, sampling)
 

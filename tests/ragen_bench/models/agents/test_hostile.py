@@ -17,7 +17,7 @@ from tests.links import ROOT
 from tests.ragen_bench.models.own_agent import LAKE, SAMPLING, played, run_of
 from tests.waiting import wait_until
 
-from .agents import KINDS, on_linux, outside
+from .agents import KINDS, make_subprocess_model, on_linux
 
 PIPE = """
 import gc, os, struct
@@ -46,7 +46,7 @@ FIRST = f"({LAKE}, instance 0, sample 0, turn 0)"
 def test_what_it_does_to_its_pipe_ends_the_run_in_one_line(agent, capfd, body, says):
     agent(PIPE.replace("BODY", body))
     with pytest.raises(UserError, match=says) as caught:
-        played(outside())
+        played(make_subprocess_model())
     said = str(caught.value)
     assert "python:own_agent:answer" in said
     assert said.endswith(FIRST)
@@ -59,7 +59,7 @@ def test_what_an_isolated_one_says_last_is_told_and_leaves_the_terminal_alone(ag
     source = "import os\n\ndef answer(messages):\n    os.write(2, b'so\\n\\x1b[31mred')\n"
     agent(source + "    os.kill(os.getpid(), 9)\n")
     with pytest.raises(UserError, match="ended with exit code 137: ") as caught:
-        played(outside(kind="sandbox"))
+        played(make_subprocess_model(kind="sandbox"))
     assert str(caught.value).endswith(rf": \x1b[31mred {FIRST}")
 
 
@@ -67,7 +67,7 @@ def test_an_answer_that_nobody_asked_for_is_dropped(agent):
     reply = b'{"kind":"Answered","number":%d,"text":"%s","reasoning":"","prompt_tokens":0,'
     reply += b'"completion_tokens":0}'
     agent(PIPE.replace("BODY", f"send({reply!r} % (10 ** 6, b'late'))"))
-    turns = [turn for one in played(outside()) for turn in one.record.turns]
+    turns = [turn for one in played(make_subprocess_model()) for turn in one.record.turns]
     assert {turn.answer for turn in turns} == {""}
 
 
@@ -75,7 +75,7 @@ def test_an_answer_that_nobody_asked_for_is_dropped(agent):
 def test_a_flood_on_its_output_is_no_answer_and_holds_nothing_up(agent, capfd, kind):
     source = "import sys\n\ndef answer(messages):\n    sys.stdout.write('x' * 2_000_000)\n"
     agent(source + "    sys.stderr.write('y' * 100_000)\n    return 'Up'\n")
-    engine = (model := outside(kind=kind)).engine(SAMPLING)
+    engine = (model := make_subprocess_model(kind=kind)).engine(SAMPLING)
     engine.submit(Request([], "x", played_in("plain")))
     assert [answer.text for _, answer in engine.collect()] == ["Up"]
     said = capfd.readouterr()
@@ -91,7 +91,7 @@ def test_a_flood_on_its_output_is_no_answer_and_holds_nothing_up(agent, capfd, k
 )
 def test_an_answer_that_takes_too_long_ends_the_run(agent, monkeypatch, kind, body):
     agent(f"def answer(messages):\n    {body}\n")
-    model = outside(kind=kind)
+    model = make_subprocess_model(kind=kind)
     monkeypatch.setattr(model, "_isolation", model._isolation.__class__(seconds=0.5))
     monkeypatch.setattr("ragen_bench.models.agents.process._GRACE", 0.5)
     with pytest.raises(UserError) as caught:
@@ -117,14 +117,14 @@ def test_an_isolated_one_has_its_memory_and_no_more(agent, tmp_path):
     )
     agent(source)
     with pytest.raises(UserError, match=r"raised MemoryError \(own_agent.py, line 10, in answer"):
-        played(outside(kind="sandbox"))
+        played(make_subprocess_model(kind="sandbox"))
 
 
 @on_linux
 def test_an_isolated_one_of_root_changes_no_settings_of_the_kernel(agent):
     agent("def answer(messages):\n    open('/proc/sys/kernel/core_pattern', 'r+')\n")
     with pytest.raises(UserError, match=r"raised (OSError|PermissionError): "):
-        played(outside(kind="sandbox"))
+        played(make_subprocess_model(kind="sandbox"))
 
 
 def test_finished_episodes_are_kept_and_a_new_process_goes_on(agent, tmp_path):
@@ -136,7 +136,7 @@ def test_finished_episodes_are_kept_and_a_new_process_goes_on(agent, tmp_path):
         "    if Path('begun').read_text() == 'xxx' and not Path('paper').exists(): os._exit(0)\n"
         "    return 'nothing'\n"
     )
-    model = outside()
+    model = make_subprocess_model()
     with pytest.raises(UserError, match="ended with exit code 0"):
         play_run(run_of(), model, tmp_path / "run")
     assert [episode.index for episode in read_run(tmp_path / "run").episodes()] == [0, 1]
@@ -147,7 +147,7 @@ def test_finished_episodes_are_kept_and_a_new_process_goes_on(agent, tmp_path):
 
 def test_a_changed_one_does_not_take_its_place(agent):
     agent("import os\n\ndef answer(messages):\n    os._exit(0)\n")
-    model = outside()
+    model = make_subprocess_model()
     with pytest.raises(UserError, match="ended with exit code 0"):
         played(model)
     Path("own_agent.py").write_text("def answer(messages):\n    return ''\n")
@@ -158,10 +158,10 @@ def test_a_changed_one_does_not_take_its_place(agent):
 SCORER = """
 from types import SimpleNamespace
 from ragen_bench.models.base import Request
-from tests.ragen_bench.models.agents.agents import outside
+from tests.ragen_bench.models.agents.agents import make_subprocess_model
 from tests.ragen_bench.models.own_agent import SAMPLING
 
-engine = outside(kind="KIND").engine(SAMPLING)
+engine = make_subprocess_model(kind="KIND").engine(SAMPLING)
 engine.submit(Request([], "x", SimpleNamespace(response_format="plain")))
 engine.collect()
 """
@@ -200,7 +200,7 @@ def test_an_async_one_is_cancelled_when_its_engine_closes(agent, tmp_path):
         "    try:\n        await asyncio.sleep(600)\n"
         "    finally:\n        open('ended', 'w').close()\n"
     )
-    engine = outside().engine(SAMPLING)
+    engine = make_subprocess_model().engine(SAMPLING)
     engine.submit(Request([], "x", played_in("plain")))
     wait_until((tmp_path / "begun").exists)
     engine.close()

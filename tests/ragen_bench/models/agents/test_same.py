@@ -15,7 +15,7 @@ from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, played, records
 
-from .agents import KINDS, outside
+from .agents import KINDS, make_subprocess_model
 
 PLACE = TurnId("ragen/X-v0", "val", 3, 1, 2)
 AS_PLAIN = SimpleNamespace(response_format="plain")
@@ -43,7 +43,7 @@ class Tells:
 @pytest.mark.parametrize("name", ["Tells", "answer"])
 def test_it_is_told_and_recorded_the_same(agent, kind, name):
     here = agent(TELLS.format(kind=kind), name)
-    apart = outside(name)
+    apart = make_subprocess_model(name)
     assert apart.identity() == here.identity() != {}
     assert apart.slots == here.slots
     assert records(apart, "answer") == records(here, "answer")
@@ -58,13 +58,13 @@ def test_words_of_ones_own_and_both_seats(agent):
         episodes = played(pair, tasks, "plain", make=partial(make_env, opponent_format="plain"))
         return sorted(str(one.record.as_json()) for one in episodes)
 
-    assert said(outside("Tells", at_once=2)) == said(here)
+    assert said(make_subprocess_model("Tells", at_once=2)) == said(here)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_isolated_or_not_the_records_are_the_same(agent, kind):
     here = agent("import own_tools\n" + TELLS.format(kind=""), "Tells", own_tools="x = 1\n")
-    model = outside("Tells", kind)
+    model = make_subprocess_model("Tells", kind)
     assert model.identity() == here.identity()
     assert records(model, "answer") == records(here, "answer")
 
@@ -78,7 +78,11 @@ def test_an_object_ends_with_its_episode(agent, kind):
         f"    {kind}def act(self, messages, turn):\n        return str(len(alive))\n"
     )
     agent(source, "Living")
-    turns = [turn for one in played(outside("Living", at_once=1)) for turn in one.record.turns]
+    turns = [
+        turn
+        for one in played(make_subprocess_model("Living", at_once=1))
+        for turn in one.record.turns
+    ]
     assert [turn.answer for turn in turns] == ["1"] * 60
 
 
@@ -96,7 +100,7 @@ def test_it_fails_with_the_same_words(agent, kind):
     for body in FAILING:
         lines.append(f"    if messages[0]['content'] == {body!r}: {body}")
     tools = "import json\n\ndef read(text):\n    return json.loads(text)\n"
-    here, apart = agent("\n".join([*lines, ""]), own_tools=tools), outside()
+    here, apart = agent("\n".join([*lines, ""]), own_tools=tools), make_subprocess_model()
     env = SimpleNamespace(response_format="think")
     for body in FAILING:
         said = []
@@ -121,7 +125,7 @@ def test_what_is_no_agent_is_refused(agent, source, says):
     with contextlib.suppress(UserError):
         agent(source)
     with pytest.raises(UserError, match=f"^python:own_agent:answer {says}") as caught:
-        outside()
+        make_subprocess_model()
     assert caught.value.exit_code == 2
 
 
@@ -130,7 +134,7 @@ def test_what_it_prints_comes_before_what_follows(agent, capsys):
         "import sys\n\ndef answer(messages):\n    print('so')\n    print('é', file=sys.stderr)\n"
         "    return ''\n"
     )
-    model = outside()
+    model = make_subprocess_model()
     for number in range(3):
         engine = model.engine(SAMPLING)
         engine.submit(Request([], f"{number}", AS_PLAIN))
@@ -143,13 +147,13 @@ def test_what_it_prints_comes_before_what_follows(agent, capsys):
 def test_an_interrupt_of_its_own_is_one(agent, kind):
     agent(f"{kind}def answer(messages):\n    raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
-        played(outside())
+        played(make_subprocess_model())
 
 
 def test_it_cannot_be_held_to_a_grammar(agent):
     agent("def answer(messages):\n    return ''\n")
     with pytest.raises(UserError, match="cannot constrain responses by a grammar"):
-        outside().engine(Sampling(0.5, 8, "", 0, constrain=True))
+        make_subprocess_model().engine(Sampling(0.5, 8, "", 0, constrain=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -160,4 +164,4 @@ def test_it_says_where_it_runs(agent, kind):
         "process": f"in a process of its own, a function; {sandbox_problem() or could}",
         "sandbox": "isolated by bubblewrap, a function",
     }
-    assert outside(kind=kind).probe() == said[kind]
+    assert make_subprocess_model(kind=kind).probe() == said[kind]
