@@ -41,7 +41,7 @@ def test_a_failure_is_one_line_that_says_where(agent, kind, body, says):
     assert caught.value.exit_code == 1
 
 
-def test_leaving_the_process_in_a_task_of_ones_own_is_a_failure_too(agent):
+def test_sys_exit_in_an_agents_own_task_is_an_error(agent):
     source = (
         "import asyncio, sys\n\n"
         "async def leave():\n    sys.exit('enough')\n\n"
@@ -51,7 +51,7 @@ def test_leaving_the_process_in_a_task_of_ones_own_is_a_failure_too(agent):
         played(agent(source))
 
 
-def test_an_interrupt_of_ones_own_is_one(agent):
+def test_keyboard_interrupt_of_an_agent_ends_the_run(agent):
     with pytest.raises(KeyboardInterrupt):
         played(agent("async def answer(messages):\n    raise KeyboardInterrupt\n"))
 
@@ -67,14 +67,14 @@ def test_an_interrupt_of_ones_own_is_one(agent):
         ),
     ],
 )
-def test_a_class_that_is_no_agent(agent, body, says):
+def test_a_class_without_the_methods_is_refused(agent, body, says):
     with pytest.raises(UserError) as caught:
         agent(f"class Own:\n    {body}\n", "Own")
     assert str(caught.value).replace("Own ", "Own").startswith(f"python:own_agent:Own{says}")
     assert caught.value.exit_code == 2
 
 
-def test_an_object_in_place_of_its_class(agent):
+def test_an_instance_instead_of_a_class_is_refused(agent):
     with pytest.raises(UserError, match=r"is not callable; name its class: a class has reset\("):
         agent(TOLD + "one = Told()\n", "one")
 
@@ -86,13 +86,13 @@ def test_an_object_in_place_of_its_class(agent):
         ("act = 'Up'.count", "raised TypeError: "),
     ],
 )
-def test_an_agent_that_does_not_fit_its_call(agent, source, says):
+def test_an_agent_with_other_arguments_is_refused(agent, source, says):
     whole = f"class Own:\n    def reset(self, episode): pass\n    act = print\n    {source}\n"
     with pytest.raises(UserError, match=says + r".*instance 0, sample 0, turn 0\)$"):
         played(agent(whole, "Own"))
 
 
-def test_a_coroutine_of_a_function_that_is_not_declared_so(agent, recwarn):
+def test_a_plain_function_that_returns_a_coroutine_is_refused(agent, recwarn):
     model = agent("async def wait(messages):\n    return ''\n\nanswer = lambda m: wait(m)\n")
     with pytest.raises(UserError, match="returned coroutine; declare the function that returns"):
         played(model)
@@ -100,7 +100,7 @@ def test_a_coroutine_of_a_function_that_is_not_declared_so(agent, recwarn):
     assert not [warning for warning in recwarn if "never awaited" in str(warning.message)]
 
 
-def test_what_is_there_beside_a_failure_is_not_lost(agent):
+def test_responses_next_to_a_failure_are_recorded(agent):
     source = (
         "async def answer(messages):\n"
         "    if messages:\n        raise OSError('no more paper')\n    return 'finished'\n"

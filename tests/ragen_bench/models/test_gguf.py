@@ -58,7 +58,7 @@ def test_a_limit_beyond_the_context_is_refused(gguf):
         gguf.engine(dataclasses.replace(GREEDY, max_tokens=8192))
 
 
-def test_what_it_says_of_itself(gguf):
+def test_identity_and_probe(gguf):
     assert (gguf.slots, gguf.group_size) == (1, 1)
     assert gguf.probe() == "in this process, on llama.cpp, 8192 tokens"
     identity = gguf.identity()
@@ -66,7 +66,7 @@ def test_what_it_says_of_itself(gguf):
     assert identity == {"fingerprint": "b179c9523d0e6a0f", "context": 8192}
 
 
-def test_nobody_else_is_served(gguf):
+def test_the_server_refuses_other_keys(gguf):
     with pytest.raises(OSError, match="HTTP Error 401"):
         llama.post(gguf._model._url, {"messages": REQUESTS[0].messages})
 
@@ -115,7 +115,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(gguf, tmp_path):
         ),
     ],
 )
-def test_what_is_no_model(tmp_path, content, says):
+def test_a_file_that_is_not_a_model_is_refused(tmp_path, content, says):
     file = tmp_path / "model.gguf"
     if content is not None:
         file.write_bytes(content)

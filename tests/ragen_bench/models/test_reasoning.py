@@ -42,7 +42,7 @@ def test_thoughts_and_answers(text, said, thought):
     assert parted(text) == parted(text, "plain") == expected
 
 
-def test_beside_calls_the_end_of_an_answer_means_nothing():
+def test_the_stop_text_is_ignored_next_to_tool_calls():
     call = '<tool_call>{"name": "say", "arguments": {"text": "</answer>"}}</tool_call>'
     text = f"<think>It is {UP}.</think>So {UP}? {call}"
     assert parted(text, "tools") == (f"So {UP}? {call}", f"It is {UP}.")
@@ -50,17 +50,17 @@ def test_beside_calls_the_end_of_an_answer_means_nothing():
     assert stop_text("tools", False) == ""
 
 
-def test_what_a_server_took_out_comes_first():
+def test_reasoning_of_the_server_comes_first():
     assert parted(f"<think>b</think>{UP}", reasoning="a") == (UP, "a\nb")
 
 
-def test_in_the_form_think_nothing_is_taken_out():
+def test_format_think_keeps_the_thoughts():
     for text in (f"<think>a</think>{UP} more", "</think>"):
         completion = Completion(text, finish="length", reasoning="r")
         assert without_reasoning(completion, "think") is completion
 
 
-def test_an_answer_that_came_to_its_end_was_not_cut():
+def test_an_answer_with_its_end_was_not_cut():
     whole, cut = (
         without_reasoning(Completion(text, 5, 9, "length"), "answer") for text in (f"{UP} and", "U")
     )
@@ -68,14 +68,14 @@ def test_an_answer_that_came_to_its_end_was_not_cut():
     assert cut == Completion("U", 5, 9, "length")
 
 
-def test_nothing_is_stopped_where_thoughts_may_repeat_the_form():
+def test_no_stop_text_where_thoughts_may_repeat_the_format():
     assert [stop_text("answer", constrain) for constrain in (False, True)] == ["", "</answer>"]
     assert stop_text("think", False) == stop_text("plain", False) == "</answer>"
 
 
 @settings(max_examples=300)
 @given(st.lists(PIECES, max_size=9).map("".join), st.sampled_from(["", "r", "a</think>b"]))
-def test_no_tag_stays_and_twice_is_once(text, reasoning):
+def test_no_tag_is_kept_and_the_function_is_idempotent(text, reasoning):
     once = without_reasoning(Completion(text, 1, 2, "length", reasoning), "answer")
     assert "<think>" not in once.text
     assert "</think>" not in once.text
@@ -88,7 +88,7 @@ def test_no_tag_stays_and_twice_is_once(text, reasoning):
 @pytest.mark.parametrize(
     "piece", ["<think>", "</think>", "<think></think>", "</answer>", f"<think>{UP}"]
 )
-def test_each_character_is_looked_at_a_few_times(piece):
+def test_removing_thoughts_takes_linear_time(piece):
     few, many = CountedText(piece * 100), CountedText(piece * 800)
     parted(few), parted(many)
     assert many.work <= 8 * few.work + 50

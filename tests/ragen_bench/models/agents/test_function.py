@@ -41,7 +41,7 @@ def test_the_identity_changes_with_what_is_imported(agent, module, imported, sou
     assert first != identity("x = 2\n")
 
 
-def test_what_is_not_imported_or_only_installed_is_not_covered(agent, tmp_path, monkeypatch):
+def test_the_hash_leaves_out_unimported_and_installed_modules(agent, tmp_path, monkeypatch):
     installed = tmp_path / "env" / "site-packages"
     installed.mkdir(parents=True)
     monkeypatch.syspath_prepend(str(installed))
@@ -53,7 +53,7 @@ def test_what_is_not_imported_or_only_installed_is_not_covered(agent, tmp_path, 
     assert identity("x = 1\n") == identity("x = 2\n")
 
 
-def test_of_an_installed_agent_its_own_package_is_covered(agent, tmp_path, monkeypatch):
+def test_the_hash_covers_the_package_of_an_installed_agent(agent, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path / "site-packages"))
     (tmp_path / "site-packages").mkdir()
 

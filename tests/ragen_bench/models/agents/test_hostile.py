@@ -43,7 +43,7 @@ FIRST = f"({LAKE}, instance 0, sample 0, turn 0)"
         ("os._exit(3)", "ended with exit code 3"),
     ],
 )
-def test_what_it_does_to_its_pipe_ends_the_run_in_one_line(agent, capfd, body, says):
+def test_invalid_messages_end_the_run_in_one_line(agent, capfd, body, says):
     agent(PIPE.replace("BODY", body))
     with pytest.raises(UserError, match=says) as caught:
         played(make_subprocess_model())
@@ -55,7 +55,7 @@ def test_what_it_does_to_its_pipe_ends_the_run_in_one_line(agent, capfd, body, s
 
 
 @on_linux
-def test_what_an_isolated_one_says_last_is_told_and_leaves_the_terminal_alone(agent):
+def test_last_stderr_line_of_a_sandboxed_agent_is_shown_escaped(agent):
     source = "import os\n\ndef answer(messages):\n    os.write(2, b'so\\n\\x1b[31mred')\n"
     agent(source + "    os.kill(os.getpid(), 9)\n")
     with pytest.raises(UserError, match="ended with exit code 137: ") as caught:
@@ -72,7 +72,7 @@ def test_an_answer_that_nobody_asked_for_is_dropped(agent):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_flood_on_its_output_is_no_answer_and_holds_nothing_up(agent, capfd, kind):
+def test_a_flood_of_output_does_not_block(agent, capfd, kind):
     source = "import sys\n\ndef answer(messages):\n    sys.stdout.write('x' * 2_000_000)\n"
     agent(source + "    sys.stderr.write('y' * 100_000)\n    return 'Up'\n")
     engine = (model := make_subprocess_model(kind=kind)).engine(SAMPLING)
@@ -103,7 +103,7 @@ def test_an_answer_that_takes_too_long_ends_the_run(agent, monkeypatch, kind, bo
 
 
 @on_linux
-def test_an_isolated_one_has_its_memory_and_no_more(agent, tmp_path):
+def test_memory_of_a_sandboxed_agent_is_limited(agent, tmp_path):
     source = (
         "import os, tempfile\n\n"
         "def answer(messages):\n"
@@ -121,7 +121,7 @@ def test_an_isolated_one_has_its_memory_and_no_more(agent, tmp_path):
 
 
 @on_linux
-def test_an_isolated_one_of_root_changes_no_settings_of_the_kernel(agent):
+def test_a_sandboxed_agent_of_root_cannot_change_the_kernel(agent):
     agent("def answer(messages):\n    open('/proc/sys/kernel/core_pattern', 'r+')\n")
     with pytest.raises(UserError, match=r"raised (OSError|PermissionError): "):
         played(make_subprocess_model(kind="sandbox"))
@@ -145,7 +145,7 @@ def test_finished_episodes_are_kept_and_a_new_process_goes_on(agent, tmp_path):
     assert len(list(read_run(tmp_path / "run").episodes())) == 3
 
 
-def test_a_changed_one_does_not_take_its_place(agent):
+def test_an_edited_agent_does_not_restart(agent):
     agent("import os\n\ndef answer(messages):\n    os._exit(0)\n")
     model = make_subprocess_model()
     with pytest.raises(UserError, match="ended with exit code 0"):
@@ -179,7 +179,7 @@ def answer(messages):
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_it_ends_with_the_scorer_whatever_it_does(agent, tmp_path, how):
+def test_the_subprocess_ends_with_the_scorer(agent, tmp_path, how):
     agent("import os\nopen('pid', 'w').write(str(os.getpid()))\n" + BUSY)
     program = [sys.executable, "-c", SCORER.replace("KIND", "process")]
     # The scorer's program imports from the tests.
@@ -193,7 +193,7 @@ def test_it_ends_with_the_scorer_whatever_it_does(agent, tmp_path, how):
     wait_until(lambda: not is_alive(int((tmp_path / "pid").read_text())))
 
 
-def test_an_async_one_is_cancelled_when_its_engine_closes(agent, tmp_path):
+def test_closing_the_engine_cancels_an_async_agent(agent, tmp_path):
     agent(
         "import asyncio\n\nasync def answer(messages):\n"
         "    print('begun', flush=True)\n    open('begun', 'w').close()\n"

@@ -49,7 +49,7 @@ def test_messages_arrive_whole_however_they_are_cut(texts, cuts):
 
 
 @given(st.text(), st.text(), st.integers(0), st.integers(0, 10**9))
-def test_answers_come_back_equal(text, reasoning, number, tokens):
+def test_replies_survive_a_round_trip(text, reasoning, number, tokens):
     reply = Answered(number, text, reasoning, tokens, tokens)
     [content] = MessageBuffer().add(encode_reply(reply))
     assert decode_reply(content) == reply
@@ -62,7 +62,7 @@ def test_answers_come_back_equal(text, reasoning, number, tokens):
         *(b"1" * 5000, b"{} {}"),
     ],
 )
-def test_what_is_not_json_is_refused(body):
+def test_messages_that_are_not_json_are_refused(body):
     with pytest.raises(MessageError, match="a message that is not JSON"):
         list(MessageBuffer().add(struct.pack(">I", len(body)) + body))
 
@@ -73,7 +73,7 @@ def test_a_message_that_is_too_long_is_refused_by_its_length():
     assert list(MessageBuffer().add(struct.pack(">I", MAX_LENGTH))) == []
 
 
-def test_the_known_shapes_pass():
+def test_known_shapes_are_accepted():
     assert decode_reply(ANSWER) == Answered(3, "Up", "", 0, 2)
     assert isinstance(decode_reply(LOADED), Loaded)
 
@@ -90,6 +90,6 @@ def test_the_known_shapes_pass():
     ],
     ids=lambda content: json.dumps(content)[:40],
 )
-def test_all_else_is_refused(content):
+def test_unknown_shapes_are_refused(content):
     with pytest.raises(MessageError):
         decode_reply(content)

@@ -41,7 +41,7 @@ class Tells:
 
 @pytest.mark.parametrize("kind", ["", "async "])
 @pytest.mark.parametrize("name", ["Tells", "answer"])
-def test_it_is_told_and_recorded_the_same(agent, kind, name):
+def test_a_subprocess_gets_and_records_the_same(agent, kind, name):
     here = agent(TELLS.format(kind=kind), name)
     apart = make_subprocess_model(name)
     assert apart.identity() == here.identity() != {}
@@ -49,7 +49,7 @@ def test_it_is_told_and_recorded_the_same(agent, kind, name):
     assert records(apart, "answer") == records(here, "answer")
 
 
-def test_words_of_ones_own_and_both_seats(agent):
+def test_free_text_of_both_sides_is_the_same(agent):
     here = agent(TELLS.format(kind="async "), "Tells")
     tasks = tasks_of({"ragen/TwentyQuestionsModel-v0": 2}, "test", 1)
 
@@ -62,7 +62,7 @@ def test_words_of_ones_own_and_both_seats(agent):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_isolated_or_not_the_records_are_the_same(agent, kind):
+def test_the_sandbox_does_not_change_the_records(agent, kind):
     here = agent("import own_tools\n" + TELLS.format(kind=""), "Tells", own_tools="x = 1\n")
     model = make_subprocess_model("Tells", kind)
     assert model.identity() == here.identity()
@@ -94,7 +94,7 @@ FAILING = (
 
 
 @pytest.mark.parametrize("kind", ["", "async "])
-def test_it_fails_with_the_same_words(agent, kind):
+def test_errors_have_the_same_message(agent, kind):
     lines = ["import asyncio, sys", "import own_tools as tools"]
     lines += ["from ragen_bench.agents import Answer", f"{kind}def answer(messages):"]
     for body in FAILING:
@@ -121,7 +121,7 @@ def test_it_fails_with_the_same_words(agent, kind):
         ("class answer:\n    pass\n", "is not an agent"),
     ],
 )
-def test_what_is_no_agent_is_refused(agent, source, says):
+def test_objects_that_are_not_agents_are_refused(agent, source, says):
     with contextlib.suppress(UserError):
         agent(source)
     with pytest.raises(UserError, match=f"^python:own_agent:answer {says}") as caught:
@@ -129,7 +129,7 @@ def test_what_is_no_agent_is_refused(agent, source, says):
     assert caught.value.exit_code == 2
 
 
-def test_what_it_prints_comes_before_what_follows(agent, capsys):
+def test_printed_text_comes_before_the_response(agent, capsys):
     agent(
         "import sys\n\ndef answer(messages):\n    print('so')\n    print('é', file=sys.stderr)\n"
         "    return ''\n"
@@ -144,20 +144,20 @@ def test_what_it_prints_comes_before_what_follows(agent, capsys):
 
 
 @pytest.mark.parametrize("kind", ["", "async "])
-def test_an_interrupt_of_its_own_is_one(agent, kind):
+def test_keyboard_interrupt_in_the_subprocess_ends_the_run(agent, kind):
     agent(f"{kind}def answer(messages):\n    raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
         played(make_subprocess_model())
 
 
-def test_it_cannot_be_held_to_a_grammar(agent):
+def test_a_grammar_is_refused(agent):
     agent("def answer(messages):\n    return ''\n")
     with pytest.raises(UserError, match="cannot constrain responses by a grammar"):
         make_subprocess_model().engine(Sampling(0.5, 8, "", 0, constrain=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_says_where_it_runs(agent, kind):
+def test_probe_names_the_subprocess(agent, kind):
     agent("def answer(messages):\n    return ''\n")
     could = "--isolate would keep it from files and the network"
     said = {

@@ -52,7 +52,7 @@ def folder(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_they_are_found_without_an_import(folder, module, files):
+def test_agent_files_are_found_without_an_import(folder, module, files):
     assert [*find_agent_files(module, module)] == [folder / name for name in files]
     assert not {"alone", "whole", "beside"} & sys.modules.keys()
 

@@ -47,7 +47,7 @@ def test_threads_may_be_started_and_processes_not(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_other_tables_of_system_calls_end_the_process(machine):
+def test_system_calls_of_another_abi_end_the_process(machine):
     program = make_filter(machine)
     assert verdict(program, 0x40000003, READ[machine]) == KILL
     assert verdict(program, ARCH[machine], 0x40000000 | 57) == KILL

@@ -132,7 +132,7 @@ def test_a_refused_temperature_is_left_out_with_a_note(provider, stub):
     assert "refuses temperature (0 was asked for)" in model.notes[0]
 
 
-def test_what_passes_is_tried_again_and_counted(provider, stub):
+def test_passing_errors_are_retried_and_counted(provider, stub):
     model = model_of(provider, stub)
     model.engine(GREEDY).close()
     faults = [(429, {"message": "slow"}), (529, {"message": "Overloaded"}), None]
@@ -163,7 +163,7 @@ def test_what_passes_is_tried_again_and_counted(provider, stub):
         ),
     ],
 )
-def test_what_does_not_pass_is_one_line(provider, stub, status, words, says):
+def test_permanent_errors_are_one_line(provider, stub, status, words, says):
     stub.refuses = lambda body: (status, {"message": words})
     error = refusal(model_of(provider, stub))
     assert says.replace("VARIABLE", VARIABLES[provider]) in str(error)
@@ -222,7 +222,7 @@ def test_a_library_without_the_providers_packages_names_the_extra(provider, monk
         AnyLLMModel(provider, hosted.NAME)
 
 
-def test_there_is_no_model_without_a_key(provider, monkeypatch):
+def test_a_missing_key_is_refused(provider, monkeypatch):
     monkeypatch.delenv(VARIABLES[provider])
     with pytest.raises(UserError, match=f"wants a key: set {VARIABLES[provider]}"):
         AnyLLMModel(provider, hosted.NAME)

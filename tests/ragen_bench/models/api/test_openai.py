@@ -70,7 +70,7 @@ def test_answers_do_not_depend_on_what_else_is_in_flight(between):
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
-def test_so_many_requests_are_in_flight_as_are_wanted(between, concurrency):
+def test_concurrency_limits_requests_in_flight(between, concurrency):
     model = model_at(between.url, concurrency=concurrency)
     assert (model.slots, model.group_size) == (concurrency, 1)
     release = threading.Event()
@@ -124,7 +124,7 @@ def test_an_answer_ends_with_the_stop_text_and_is_never_completed(model, between
         (None, {}),
     ],
 )
-def test_each_kind_of_server_is_asked_what_it_knows(between, owner, extra):
+def test_each_kind_of_server_gets_its_own_fields(between, owner, extra):
     between.listing = proxy.changed(lambda reply: reply["data"][0].update(owned_by=owner))
     ask_all(model_at(between.url), REQUESTS[:1], GREEDY)
     known = {"model", "messages", "temperature", "max_tokens", "top_p", "seed"}

@@ -112,7 +112,7 @@ OPENAI = proxy.says({"error": {"message": "Too long.", "code": "context_length_e
 
 
 @pytest.mark.parametrize("reply", [*map(of_other_servers, WORDS.values()), OPENAI])
-def test_words_of_other_servers(model, between, reply):
+def test_overflow_messages_of_other_servers(model, between, reply):
     between.plan = [reply]
     assert the_answer(model) == Completion("", finish="context")
 
@@ -140,6 +140,6 @@ def test_a_limit_beyond_the_context_that_the_server_names(model, between):
     assert not between.bodies
 
 
-def test_what_is_wrong_with_a_request_is_no_overflow(model, between):
+def test_other_errors_are_not_an_overflow(model, between):
     between.then = of_other_servers("stop is too long")
     assert str(refusal(model)) == f"{between.url} refused a request: HTTP 400 stop is too long"

@@ -58,7 +58,7 @@ def test_an_encoding_that_was_not_asked_for_is_refused(encoding):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
-def test_what_was_asked_for_is_unpacked(pack):
+def test_accepted_encodings_are_unpacked(pack):
     encoding = {gzip.compress: "gzip", zlib.compress: "deflate"}[pack]
     with replying(reply(pack(LISTED), Content_Encoding=encoding)) as server:
         assert "serves o9-mini by hosted" in model_at(server.url, hosted.NAME).probe()
@@ -88,7 +88,7 @@ def test_a_redirect_on_the_same_server_is_followed_but_not_for_ever():
     assert "sends requests on again and again" in said
 
 
-def test_a_slash_more_is_followed(monkeypatch):
+def test_a_redirect_that_adds_a_slash_is_followed(monkeypatch):
     get = hosted._Handler.do_GET
 
     def slash(handler):

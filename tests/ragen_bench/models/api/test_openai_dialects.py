@@ -36,7 +36,7 @@ def flat(text):
     return " ".join(text.split())
 
 
-def test_the_o_series_is_asked_once_and_then_as_it_wants(stub):
+def test_refused_settings_of_the_o_series_are_found_by_one_request(stub):
     stub.refuses = hosted.o_series
     model = model_of(stub)
     assert texts(model, REQUESTS, GREEDY) == [hosted.ANSWER] * 4
@@ -63,7 +63,7 @@ def test_the_o_series_is_asked_once_and_then_as_it_wants(stub):
     ]
 
 
-def test_a_server_that_refuses_nothing_is_asked_as_ever(stub):
+def test_a_server_that_refuses_nothing_gets_all_settings(stub):
     model = model_of(stub)
     texts(model, REQUESTS[:1], GREEDY)
     assert len(stub.bodies) == 2
@@ -89,7 +89,7 @@ def test_the_default_temperature_is_sent_where_it_is_taken(stub):
         ({"message": "Unknown parameter", "param": "seed"}, {"seed"}),
     ],
 )
-def test_other_servers_name_what_they_refuse_in_other_words(stub, error, lost):
+def test_refusals_of_other_servers_are_recognised(stub, error, lost):
     stub.refuses = lambda body: (400, error) if lost <= {*body} or lost & {*body} else None
     texts(model_of(stub), REQUESTS[:1], GREEDY)
     whole = {"model", "messages", "max_tokens", "seed", "temperature", "top_p"}
@@ -113,14 +113,14 @@ def test_a_value_that_is_wrong_is_not_left_out(stub, message):
     assert len(stub.bodies) == 1
 
 
-def test_what_is_refused_under_its_new_name_too_ends_the_run(stub):
+def test_a_limit_refused_under_both_names_ends_the_run(stub):
     words = "Unsupported parameter: 'max_tokens'; use max_completion_tokens"
     stub.refuses = lambda body: (400, {"message": words})
     assert words in str(refusal(model_of(stub)))
     assert len(stub.bodies) == 2
 
 
-def test_what_is_refused_later_is_not_left_out_in_the_middle_of_a_run(stub):
+def test_settings_refused_during_a_run_are_not_left_out(stub):
     model = model_of(stub)
     engine = model.engine(GREEDY)
     stub.refuses = hosted.o_series

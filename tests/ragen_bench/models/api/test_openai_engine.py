@@ -28,7 +28,7 @@ def collect_all(engine, count):
     return {request.key: answer for request, answer in answers}
 
 
-def test_an_answer_is_handed_out_while_another_is_waited_for(between, faultless):
+def test_a_response_is_returned_while_another_is_pending(between, faultless):
     release = threading.Event()
     between.plan = [proxy.held(release)]
     with closing(model_at(between.url).engine(SAMPLED)) as engine:
@@ -59,7 +59,7 @@ def test_a_request_is_sent_when_it_is_submitted(between):
     release.set()
 
 
-def test_what_is_submitted_beyond_the_concurrency_waits(between, faultless):
+def test_requests_beyond_the_concurrency_wait(between, faultless):
     release = threading.Event()
     between.plan = [proxy.held(release)] * 2
     with closing(model_at(between.url, concurrency=2).engine(SAMPLED)) as engine:
@@ -73,7 +73,7 @@ def test_what_is_submitted_beyond_the_concurrency_waits(between, faultless):
     assert [answers[request.key].text for request in REQUESTS] == faultless
 
 
-def test_closing_breaks_off_what_is_in_flight(between):
+def test_closing_cancels_requests_in_flight(between):
     broken = threading.Event()
 
     def until_hung_up(handler, body):
@@ -153,7 +153,7 @@ def test_eight_in_flight_while_the_server_is_gone(between, monkeypatch):
     assert len(answers) == 12
 
 
-def test_faults_are_handed_out_beside_answers(between, faultless):
+def test_failures_are_returned_next_to_completions(between, faultless):
     def fails_for_colours(handler, body):
         (proxy.says(b"", 503) if b"colour" in body else proxy.forward)(handler, body)
 
@@ -169,7 +169,7 @@ def test_faults_are_handed_out_beside_answers(between, faultless):
     assert [answer.text for answer in others] == faultless[1:]
 
 
-def test_a_refusal_that_no_try_mends_is_raised(between):
+def test_a_permanent_refusal_is_raised(between):
     between.plan = [proxy.says({"error": {"message": "bad seed"}}, 400)]
     with closing(model_at(between.url).engine(SAMPLED)) as engine:
         engine.submit(REQUESTS[0])

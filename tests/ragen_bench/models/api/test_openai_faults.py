@@ -57,7 +57,7 @@ PASSING = {
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_a_fault_that_passes_changes_no_answer(model, between, faultless, name):
+def test_a_passing_error_does_not_change_completions(model, between, faultless, name):
     between.plan = [PASSING[name]] * 2
     assert texts(model, REQUESTS[:1]) == faultless[:1]
     assert len(between.bodies) == 3
@@ -91,7 +91,7 @@ def test_a_server_that_dies_and_comes_back(between, faultless):
 
 
 @pytest.mark.parametrize("retries", [0, 2])
-def test_a_fault_that_stays_ends_in_one_line(between, retries):
+def test_a_lasting_error_ends_in_one_line(between, retries):
     between.then = proxy.says({"error": {"message": "out\nof memory"}}, 500)
     error = refusal(model_at(between.url, retries=retries))
     tries = {0: "1 try", 2: "3 tries"}[retries]
@@ -112,7 +112,7 @@ def test_a_fault_that_stays_ends_in_one_line(between, retries):
         (proxy.says(b"x" * 999, 503), "HTTP 503 " + "x" * 200 + "..."),
     ],
 )
-def test_a_line_says_what_happened_the_last_time(between, fault, says):
+def test_the_message_has_the_last_error(between, fault, says):
     between.then = fault
     assert says in str(refusal(model_at(between.url)))
 
@@ -181,7 +181,7 @@ def test_retries_without_end_go_on():
         (proxy.echoes_the_key, "HTTP 400 no Bearer ... here"),
     ],
 )
-def test_what_another_try_would_not_mend_is_not_tried_again(between, fault, says):
+def test_permanent_errors_are_not_retried(between, fault, says):
     between.then = fault
     error = refusal(model_at(between.url))
     assert str(error).startswith(f"{between.url} refused a request: HTTP ")
@@ -209,7 +209,7 @@ def test_a_conversation_that_is_refused_ends_no_other(between, faultless, status
 
 
 @pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_server_that_shuts_the_door_ends_the_run(between, status):
+def test_a_refused_key_ends_the_run(between, status):
     between.plan = [None, proxy.says(b"", status)]
     with closing(model_at(between.url).engine(SAMPLED)) as engine:
         engine.submit(REQUESTS[0])

@@ -55,7 +55,7 @@ def test_a_server_that_lists_other_models_is_refused(stub):
     assert str(refusal(model_of(stub))).endswith("does not serve 'o9-mini'; it serves other")
 
 
-def test_a_server_that_is_none_is_refused_before_a_run_begins(stub, tmp_path):
+def test_an_unusable_server_is_refused_before_the_run(stub, tmp_path):
     stub.listing = 404, {}
     stub.refuses = lambda body: (404, {"message": "no such page"})
     done = run(*EVALUATE, "--base-url", stub.url, cwd=tmp_path)
@@ -100,7 +100,7 @@ def test_headers_and_fields_reach_the_server_and_only_fields_the_record(stub, tm
     assert "top_p: 0.9 there, null here" in other.stderr
 
 
-def test_a_record_of_the_defaults_has_no_word_of_them(stub, tmp_path):
+def test_default_options_are_not_recorded(stub, tmp_path):
     done = run(*EVALUATE, "--base-url", stub.url, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     recorded = run_json(tmp_path)
@@ -121,7 +121,7 @@ def test_settings_have_directories_of_their_own(stub, tmp_path):
     assert names[1:] == [f"{first}_limit2", f"{first}_p0.5_limit2"]
 
 
-def test_what_a_server_repeats_of_a_header_is_in_no_message(stub):
+def test_headers_repeated_by_a_server_are_removed_from_messages(stub):
     stub.refuses = lambda body: (400, {"message": f"who is {SECRET}? or x"})
     headers = (("Authorization", f"Bearer {SECRET}"), ("X", "x"))
     assert str(refusal(model_of(stub, headers=headers))).endswith("HTTP 400 who is ...? or x")
@@ -189,7 +189,7 @@ def test_models_that_have_no_top_p_say_so(tmp_path, monkeypatch, capsys, model):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_fields_have_one_form():
+def test_extra_fields_have_a_canonical_form():
     assert make_extra_body(None, None) == make_extra_body("{}", None) == ""
     assert (
         make_extra_body('{"b": 1, "a": 2}', "low") == '{"a": 2, "b": 1, "reasoning_effort": "low"}'

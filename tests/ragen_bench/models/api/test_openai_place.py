@@ -51,7 +51,7 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machines_addresses(
     assert not is_loopback("https://localhost.example/v1")
 
 
-def test_models_that_are_let_go_leave_no_thread_and_no_file(server):
+def test_deleted_models_leave_no_thread_and_no_file(server):
     def held():
         gc.collect()
         return threading.active_count(), len(list(Path("/dev/fd").iterdir()))
@@ -137,7 +137,7 @@ def test_a_server_that_still_loads(between):
 
 
 @pytest.mark.parametrize("listing", [b"<html>", b"[]", b"{}", b'{"data": 7}'])
-def test_what_is_no_list_of_models(between, listing):
+def test_an_invalid_list_of_models_is_refused(between, listing):
     between.listing = proxy.says(listing)
     assert "does not say what it serves: the server sent no " in str(probed(model_at(between.url)))
 
@@ -171,7 +171,7 @@ def test_the_environments_base_url(between, monkeypatch):
         "http://a/\ud800",
     ],
 )
-def test_what_is_no_base_url(url):
+def test_an_invalid_base_url_is_refused(url):
     with pytest.raises(UserError, match="is not the base URL of a server") as caught:
         model_at(url)
     assert repr(url) in str(caught.value)
@@ -190,7 +190,7 @@ def test_a_base_url_with_a_secret_is_refused_and_not_shown(url):
 
 
 @pytest.mark.parametrize("key", ["a\nb", "sk-√"])
-def test_a_key_that_is_none_is_refused_and_not_shown(between, monkeypatch, key):
+def test_an_invalid_key_is_refused_and_not_shown(between, monkeypatch, key):
     monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(UserError, match="OPENAI_API_KEY holds characters") as caught:
         model_at(between.url)

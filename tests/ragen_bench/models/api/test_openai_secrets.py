@@ -146,7 +146,7 @@ def test_a_model_s_description_holds_no_key(stub, monkeypatch):
     ],
     ids=["header", "status", "body"],
 )
-def test_a_reply_that_is_none_brings_no_key_into_a_message(monkeypatch, payload):
+def test_an_invalid_response_brings_no_key_into_a_message(monkeypatch, payload):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with replying(payload.encode()) as server, pytest.raises(UserError) as caught:
         model_at(server.url, retries=0).probe()

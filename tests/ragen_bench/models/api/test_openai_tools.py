@@ -81,7 +81,7 @@ def test_calls_are_asked_for_recorded_and_replayed(between, tmp_path, capsys):
     capsys.readouterr()
 
 
-def test_what_is_no_call_is_out_of_form_and_told_apart_from_a_wrong_action(between, tmp_path):
+def test_a_missing_call_differs_from_a_wrong_action(between, tmp_path):
     wrong = {"name": "act", "arguments": '{"action": "Nobody"}'}
     said = [{"content": "So.", "tool_calls": [{"function": wrong}]}, {"content": "Up"}]
 
@@ -110,7 +110,7 @@ def test_calls_that_break_the_protocol_are_the_servers_fault(listed):
         read_completion(body, "", calls=True)
 
 
-def test_calls_that_nobody_asked_for_do_not_count():
+def test_calls_without_offered_functions_are_ignored():
     call = {"function": {"name": "act", "arguments": "{}"}}
     body = json.dumps(reply({"content": "Up", "tool_calls": [call]}))
     assert read_completion(body, "") == Completion("Up", 7, 6)
@@ -124,7 +124,7 @@ def test_models_that_are_not_asked_for_calls(model, capsys):
     assert f"--format tools does not work with {model}; remove it" in capsys.readouterr().err
 
 
-def test_a_grammar_is_not_for_calls(capsys):
+def test_a_grammar_cannot_be_combined_with_tools(capsys):
     command = ["evaluate", "openai/x", "--suite", "quick", "--format", "tools", "--constrain"]
     assert main(command) == 2
     assert "--constrain cannot be combined with --format tools" in capsys.readouterr().err

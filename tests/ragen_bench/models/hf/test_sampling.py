@@ -33,7 +33,7 @@ def test_tokens_are_as_frequent_as_they_are_likely(temperature):
     assert found[4] == 0
 
 
-def test_a_rows_choice_is_its_own():
+def test_each_row_is_sampled_independently():
     logits = torch.randn(7, 50, generator=torch.Generator().manual_seed(0))
     together = sample_tokens(logits, streams(7), 1.0).tolist()
     alone = [
@@ -92,7 +92,7 @@ class CountedTokenizer:
 
 
 @pytest.mark.parametrize(("stop", "decoded"), [("", 0), ("cd", 3)])
-def test_an_end_that_was_looked_at_is_not_read_again(stop, decoded):
+def test_checked_tails_are_not_decoded_again(stop, decoded):
     tokenizer = CountedTokenizer()
     ending = Ending(tokenizer, frozenset([25]), Sampling(1.0, 99, stop, 0))
     for _ in range(5):
