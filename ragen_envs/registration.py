@@ -58,7 +58,7 @@ def third_party_games() -> tuple[GameSpec, ...]:
     found: list[GameSpec] = []
     for distribution, entry_point in _find_entry_points():
         try:
-            game = entry_point.load()
+            game = _load_spec(entry_point)
             _check(game, (*GAMES, *found))
         # The other package's code may raise anything.
         except Exception as error:  # noqa: BLE001
@@ -71,6 +71,19 @@ def third_party_games() -> tuple[GameSpec, ...]:
         else:
             found.append(game)
     return tuple(sorted(found, key=_sort_key))
+
+
+def _load_spec(entry_point: EntryPoint) -> Any:
+    module = sys.modules.get(entry_point.module)
+    if module is None or hasattr(module, entry_point.attr):
+        return entry_point.load()
+    # The module is being imported, and imported this package: execute a second copy of it.
+    from importlib.util import module_from_spec
+
+    spec: Any = module.__spec__
+    copy = module_from_spec(spec)
+    spec.loader.exec_module(copy)
+    return getattr(copy, entry_point.attr)
 
 
 def _find_entry_points() -> Iterator[tuple[str, EntryPoint]]:

@@ -62,7 +62,7 @@ def _files_of(env_id: str, taken: dict[Split, set[str]], only: str | None) -> It
     """Yield the files of one id, and add its instances to those that the game has used."""
     name = env_id.partition("/")[2]
     env = load_class(env_id)(name)
-    if env.variants_share_instances and only not in (None, env_id):
+    if not env.held_out_files or (env.variants_share_instances and only not in (None, env_id)):
         return
     folder = Path(sys.modules[type(env).__module__].__file__ or "").parent
     for split in SHIPPED_SPLITS:

@@ -1,0 +1,1 @@
+"""Lamps: switch off a row of lamps."""
