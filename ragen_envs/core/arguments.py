@@ -16,7 +16,7 @@ def one_of(what: str, value: T, choices: Sequence[T]) -> T:
     """Return the value if it is one of the choices.
 
     Raises:
-        ValueError: if it is another.
+        ValueError: The value is not one of the choices.
     """
     if value not in choices:
         raise ValueError(f"{what} {value!r} is unknown; choose one of {list(choices)}")
@@ -24,7 +24,7 @@ def one_of(what: str, value: T, choices: Sequence[T]) -> T:
 
 
 def seed_of(seed: Any) -> int | None:
-    """Return the seed that `reset` was given as an int, or None if it was given none.
+    """Return the seed of `reset` as an int, or None.
 
     Raises:
         ValueError: for a bool.
@@ -40,7 +40,7 @@ def seed_of(seed: Any) -> int | None:
 
 
 def noise_seed_of(options: Any) -> int | None:
-    """Return the noise seed in the options of `reset`, or None if there is none.
+    """Return the noise seed in the options of `reset`, or None.
 
     Raises:
         ValueError: for another option, or if the noise seed is not an int of at least 0.
@@ -58,8 +58,8 @@ def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
     """Return the seed of each of several environments.
 
     Args:
-        seed: an int for the first, whose successors are the others'; or a sequence; or None.
-        num_envs: how many there are.
+        seed: Seed of the first environment, increased by 1 for each other; or a sequence; or None.
+        num_envs: Number of environments.
 
     Raises:
         ValueError: for a bool, too few or many seeds, or one that `info["index"]` cannot hold.

@@ -1,7 +1,7 @@
-"""Boards as numbers and as pictures: what a game on a grid says of its squares beyond the text.
+"""Boards as numbers and as pictures.
 
-A square shows one of the board's tiles. Tiles are numbered by what they mean, so that variants that
-differ in their letters alone have the same numbers and the same picture.
+A square shows one of the board's tiles. A tile's number stands for its meaning, so variants that
+differ in their letters only have the same numbers and the same picture.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ FIGURE = (
 """The mark of a player."""
 PLAYER_INK: Colour = (40, 84, 170)
 MOST_COUNTED = 99
-"""The greatest number that is told beside a board."""
+"""Maximum number in a board's `counts`."""
 _COUNT_GROUND: Colour = (40, 42, 48)
 _COUNT_INK: Colour = (240, 240, 240)
 PICTURED = "The picture shows the board."
-"""What stands in an observation in place of a board that a picture shows."""
+"""Line of an observation whose board is shown in a picture."""
 _EDGE = 0.85
-"""How bright the line is that parts a square from its neighbours, beside its ground."""
+"""Brightness of the line between squares, as a fraction of the ground's."""
 
 
 _DIGIT_ROWS = (
@@ -58,15 +58,14 @@ DIGITS = tuple(zip(*(row.split() for row in _DIGIT_ROWS), strict=True))
 
 
 class Tile(NamedTuple):
-    """What a square can show.
+    """One of the things that a square can show.
 
     Attributes:
-        meaning: in a word or two.
-        ground: the colour of the square.
-        mark: eight rows of eight characters; where one is not "." the ink is.
-        ink: the colour of the mark.
-        look: what the picture shows, in words, for those who have nothing else; "" where the
-            meaning says it.
+        meaning: Meaning in a word or two.
+        ground: Colour of the square.
+        mark: Eight rows of eight characters; characters other than "." are inked.
+        ink: Colour of the mark.
+        look: Description of the picture for the legend; "" where the meaning is enough.
     """
 
     meaning: str
@@ -77,17 +76,16 @@ class Tile(NamedTuple):
 
 
 class Board(NamedTuple):
-    """What does not change in any episode of a variant.
+    """The board of a variant, equal in all its episodes.
 
     Attributes:
-        height: squares from top to bottom.
-        width: squares from left to right.
-        tiles: what a square can show, in the order of their numbers; at most 256.
-        actions: the names of the actions; each turn lists all or some of them.
-        counts: the signs of numbers up to `MOST_COUNTED` that are told beside the squares. Their
-            meanings say what is counted, and in a picture each stands with its number in a row
-            above the board.
-        note: what else the rules say of the picture, in a sentence.
+        height: Number of rows.
+        width: Number of columns.
+        tiles: Tiles in the order of their numbers; at most 256.
+        actions: Names of the actions; each turn lists all or some of them.
+        counts: Signs of numbers up to `MOST_COUNTED` that are shown with the board. In a
+            picture each sign and its number form a row above the board.
+        note: Extra sentence of the rules about the picture.
     """
 
     height: int
@@ -99,11 +97,11 @@ class Board(NamedTuple):
 
     @property
     def legend(self) -> str:
-        """What the picture's squares mean, as a line of a game's rules."""
-        told = f"The board is shown in a picture. Its squares: {_named(self.tiles)}."
+        """Meaning of the picture's squares, as a line of a game's rules."""
+        legend = f"The board is shown in a picture. Its squares: {_list_meanings(self.tiles)}."
         if self.counts:
-            told += f" Above them stand the numbers of {_named(self.counts)}."
-        return f"{told} {self.note}".rstrip()
+            legend += f" Above them stand the numbers of {_list_meanings(self.counts)}."
+        return f"{legend} {self.note}".rstrip()
 
     @property
     def pixels(self) -> tuple[int, int]:
@@ -111,7 +109,7 @@ class Board(NamedTuple):
         return (len(self.counts) + self.height) * PIXELS, self.width * PIXELS
 
 
-def _named(tiles: tuple[Tile, ...]) -> str:
+def _list_meanings(tiles: tuple[Tile, ...]) -> str:
     return ", ".join([f"{t.meaning} ({t.look})" if t.look else t.meaning for t in tiles])
 
 
@@ -141,10 +139,10 @@ def picture(board: Board, numbers: bytes, counts: Sequence[int] = ()) -> NDArray
     Returns:
         A new array of shape (*board.pixels, 3): red, green and blue.
     """
-    squares: NDArray[np.uint8] = _painted(board.tiles)[_grid(board, numbers)]
+    squares: NDArray[np.uint8] = _paint(board.tiles)[_grid(board, numbers)]
     if board.counts:
         rows = [
-            _counted(sign, count, board.width)
+            _paint_count(sign, count, board.width)
             for sign, count in zip(board.counts, counts, strict=True)
         ]
         squares = np.concatenate([np.stack(rows), squares])
@@ -152,11 +150,11 @@ def picture(board: Board, numbers: bytes, counts: Sequence[int] = ()) -> NDArray
     return squares.transpose(0, 2, 1, 3, 4).reshape(*board.pixels, 3)
 
 
-def _counted(sign: Tile, count: int, width: int) -> NDArray[np.uint8]:
+def _paint_count(sign: Tile, count: int, width: int) -> NDArray[np.uint8]:
     """Return a row of squares: the sign, two digits of the number, and nothing."""
     digits = [Tile("", _COUNT_GROUND, DIGITS[int(d)], _COUNT_INK) for d in f"{count:02}"]
     blank = Tile("", _COUNT_GROUND)
-    return _painted((sign, *digits, *[blank] * (width - 3)))
+    return _paint((sign, *digits, *[blank] * (width - 3)))
 
 
 def _grid(board: Board, numbers: bytes) -> NDArray[np.uint8]:
@@ -164,7 +162,7 @@ def _grid(board: Board, numbers: bytes) -> NDArray[np.uint8]:
 
 
 @lru_cache(maxsize=256)
-def _painted(tiles: tuple[Tile, ...]) -> NDArray[np.uint8]:
+def _paint(tiles: tuple[Tile, ...]) -> NDArray[np.uint8]:
     """Return the pixels of each tile, of shape (tiles, PIXELS, PIXELS, 3)."""
     return np.stack([_pixels(tile) for tile in tiles])
 
@@ -181,10 +179,10 @@ def _pixels(tile: Tile) -> NDArray[np.uint8]:
 
 
 POSITIONS = "Positions as (row, column), both from 0 in reading order"
-"""What stands before the names of squares; "the top left" would name an action."""
+"""Heading of the squares' coordinates; "the top left" would name an action."""
 
 
 @lru_cache(maxsize=64)
 def coordinates_of(squares: int, stride: int) -> tuple[str, ...]:
-    """Return "(row, column)" for each square, numbered along rows that are a stride apart."""
+    """Return "(row, column)" for each square, numbered row by row with `stride` squares each."""
     return tuple(f"({i // stride}, {i % stride})" for i in range(squares))

@@ -1,4 +1,4 @@
-"""The budget of an episode: turns, actions, and what a turn out of form costs."""
+"""The budget of an episode: turns, actions, and the penalty of a malformed turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragen_envs.core.wording import counted
 
 @dataclass(frozen=True)
 class Budget:
-    """What an episode may cost.
+    """The budget of an episode.
 
     The defaults are those of the multi-turn games in RAGEN (arXiv 2504.20073, section 3).
 

@@ -1,8 +1,8 @@
 """The drawn split: instances and noise from a public random value that came after a commitment.
 
-Somebody commits to a model and its settings, and then a value is drawn at random that did not exist
-before. The two of them give the key of a draw, from which instances and noise follow. It is public,
-so it may be an argument and may stand in records.
+A participant commits to a model and its settings; afterwards a random value is drawn. Commitment
+and value give the key of a draw, from which instances and noise follow. The key is public, so it
+may be an argument and appear in records.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ def draw_key(commitment: str, value: str) -> str:
     They are SHA-256 over a fixed prefix, the commitment's 64 digits and the value's.
 
     Args:
-        commitment: the hash of what was announced, 64 hex digits.
-        value: what was drawn after it, 64 hex digits.
+        commitment: Hash of the announcement, 64 hex digits.
+        value: Value drawn after the commitment, 64 hex digits.
 
     Raises:
-        ValueError: if one of them is anything else.
+        ValueError: One of them is malformed.
     """
     for name, digits in (("commitment", commitment), ("value", value)):
         if not _WELL_FORMED(digits):
@@ -33,14 +33,14 @@ def draw_key(commitment: str, value: str) -> str:
 
 
 REFERENCE_KEY = draw_key("0" * 64, "0" * 64)
-"""Of the draw on which hashes of specifications look: they are the same for every draw."""
+"""Key of the draw that hashes of specifications use, so that they are equal for all draws."""
 
 
 def checked_key(key: str | None) -> str:
     """Return the key of a draw.
 
     Raises:
-        ValueError: if there is none, or it is malformed.
+        ValueError: The key is missing or malformed.
     """
     if not isinstance(key, str) or not _WELL_FORMED(key):
         raise ValueError(

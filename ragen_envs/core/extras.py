@@ -7,9 +7,9 @@ def missing(what: str, package: str, extra: str) -> ImportError:
     """Return the error that says which extra brings a package.
 
     Args:
-        what: the module or function that needs it.
-        package: what could not be imported.
-        extra: the extra of this distribution that has it.
+        what: Module or function that needs the package.
+        package: Package that could not be imported.
+        extra: Extra of this distribution that installs it.
     """
     return ImportError(
         f"{what} needs {package}: pip install 'ragen-bench[{extra}]' "

@@ -1,4 +1,4 @@
-"""Files of shipped instances: blocks of plain text, each under a comment line with its figures.
+"""Files of shipped instances: blocks of plain text, each under a comment line with named fields.
 
     ; 0 optimal_length=4
     ######
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 def write(blocks: Iterable[tuple[str, Mapping[str, object]]]) -> str:
-    """Return the text of a file: each instance's body under a line of its number and figures."""
+    """Return the text of a file: each instance's body under a line with its number and fields."""
     texts = []
-    for number, (body, figures) in enumerate(blocks):
-        named = "".join(f" {name}={value}" for name, value in figures.items())
+    for number, (body, fields) in enumerate(blocks):
+        named = "".join(f" {name}={value}" for name, value in fields.items())
         texts.append(f"; {number}{named}\n{body}\n")
     return "\n".join(texts)
 
@@ -31,8 +31,8 @@ def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
     """Return the instances of a file's text.
 
     Args:
-        text: what `write` returned.
-        make: builds an instance from its body and its figures.
+        text: Text of the file, see `write`.
+        make: Builds an instance from its body and its fields.
 
     Raises:
         ValueError: if the blocks are not numbered 0, 1, 2, ...
@@ -40,10 +40,10 @@ def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
     instances = []
     for number, block in enumerate(text.rstrip("\n").split("\n\n")):
         comment, _, body = block.partition("\n")
-        mark, label, *figures = comment.split()
+        mark, label, *fields = comment.split()
         if mark != ";" or label != str(number):
             raise ValueError(f"instance {number} of a held-out file begins with {comment!r}")
-        instances.append(make(body, dict(figure.split("=", 1) for figure in figures)))
+        instances.append(make(body, dict(field.split("=", 1) for field in fields)))
     return tuple(instances)
 
 

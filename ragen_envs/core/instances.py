@@ -17,7 +17,7 @@ SPLITS: tuple[Split, ...] = get_args(Split)
 SHIPPED_SPLITS: tuple[Split, ...] = ("val", "test")
 """The splits whose instances lie in the package."""
 HELD_OUT_SIZE = 256
-"""Instances in each split but train, see `TextGame.held_out_size` for games with fewer."""
+"""Number of instances in each split but train; some games have fewer."""
 
 _WORD_BYTES = 8
 _FIRST_BLOCK = 21
@@ -35,7 +35,7 @@ class RandomStream:
     different labels never run together.
 
     Args:
-        labels: what the stream is for, such as the environment's name, the split and the seed.
+        labels: Labels of the stream, such as the environment's name, the split and the seed.
     """
 
     __slots__ = ("_words",)
@@ -50,11 +50,11 @@ class RandomStream:
         return next(self._words)
 
     def words(self, count: int) -> list[int]:
-        """Return what so many calls of `word` would, in less time."""
+        """Return the next `count` words, faster than by calls of `word`."""
         return list(islice(self._words, count))
 
     def rolls(self, bound: int, count: int) -> list[int]:
-        """Return what so many calls of `below` would, for a bound that it takes, in less time."""
+        """Return `count` ints in [0, bound), faster than `below`; bound is not checked."""
         return [word * bound >> 64 for word in islice(self._words, count)]
 
     def below(self, bound: int) -> int:
@@ -107,16 +107,16 @@ def partition_of(digest: str, sixteenths: int = 1) -> str:
 
     Args:
         digest: the hash, in hex digits; the first one decides.
-        sixteenths: the share of val, of test and of sealed (kept for instances that a benchmark
-            host derives from a secret key); the rest is train. Games with fewer different
-            instances hold more of them back, so that the held-out ones are not odd ones out.
+        sixteenths: Number of sixteenths in each of val, test and sealed (instances that a
+            benchmark host derives from a secret key); the rest is train. Games with few instances
+            hold more of them out, so that the held-out instances are typical.
     """
     part = int(digest[0], 16) // sixteenths
     return ("val", "test", "sealed")[part] if part < 3 else "train"
 
 
 class Instance(Protocol):
-    """What every game's instance has."""
+    """The interface of all instances."""
 
     @property
     def digest(self) -> str:
@@ -125,10 +125,10 @@ class Instance(Protocol):
 
     @property
     def part(self) -> str:
-        """The part of the game's instances that it belongs to.
+        """The part of the game's instances that it belongs to: train, val, test or sealed.
 
-        Usually `partition_of` a hash of what does not change during play, so that instances of
-        different parts share no state at all, the later ones included.
+        Usually `partition_of` a hash of the properties that play does not change, so that
+        instances of different parts share no state.
         """
         ...
 
@@ -139,12 +139,10 @@ I = TypeVar("I", bound=Instance)  # noqa: E741
 def draw(
     candidates: Callable[[RandomStream], Iterable[I | None]], stream: RandomStream, split: Split
 ) -> I:
-    """Return the first candidate of the stream whose content lies in the split.
-
-    The work is bounded, and nothing but the stream decides which candidates are looked at.
+    """Return the first candidate of the stream that belongs to the split.
 
     Raises:
-        RuntimeError: if none of the first 4,096 tries gives an instance of the split.
+        RuntimeError: if no instance of the split is among the first 4,096 candidates.
     """
     for instance in islice(candidates(stream), _CANDIDATES):
         if instance is not None and instance.part == split:
@@ -163,13 +161,12 @@ def held_out(
     """Generate the held-out instances of one environment, no two alike up to symmetry.
 
     Args:
-        candidates: the game's generator.
+        candidates: Generator of the game's instances.
         name: the environment's name, such as "Sokoban-v0".
         split: "val", "test" or "sealed".
-        taken: hashes of the same game that are already used by another variant; the new ones
-            are added to it.
-        secret: further decides the instances, if it is not empty.
-        size: how many.
+        taken: Hashes of the game's instances that other variants use; the new ones are added.
+        secret: Extra label of the streams, if not empty.
+        size: Number of instances.
 
     Raises:
         RuntimeError: if the game has too few different instances.

@@ -1,4 +1,4 @@
-"""What everybody who answers in a game can be asked."""
+"""The interface shared by all players."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from ragen_envs.core.protocol import AnswerFormat, FreeText
 
 
 class Player(Protocol):
-    """What is known of one who is to answer now; every `TextEnv` is one, in its player's turn."""
+    """A player whose turn it is; every `TextEnv` is one."""
 
     @property
     def response_format(self) -> AnswerFormat:
-        """The form of an answer."""
+        """Format of the responses."""
         ...
 
     @property
     def legal_actions(self) -> tuple[str, ...]:
-        """The names of the actions that may be answered now; empty after the end."""
+        """Names of the legal actions; empty after the end."""
         ...
 
     @property
     def free_text(self) -> FreeText | None:
-        """The action in words of one's own that may be answered now, beside the listed ones."""
+        """The free-text action that is legal now, if there is one."""
         ...
 
     @property
     def actions_this_turn(self) -> int:
-        """How many actions the present turn may run."""
+        """Maximum number of actions in this turn."""
         ...
 
     def best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle would answer with in this turn."""
+        """Return the actions that the oracle takes in this turn."""
         ...

@@ -10,14 +10,14 @@ from ragen_envs.core.tools import answer_with
 
 
 def random_answer(player: Player, stream: RandomStream) -> str:
-    """Return an answer in form with as many random legal actions as this turn may run.
+    """Return a well-formed response with as many random legal actions as this turn may run.
 
     Args:
-        player: an environment in its turn, or another who is to answer now.
-        stream: decides the actions.
+        player: Environment or other player whose turn it is.
+        stream: Random stream that chooses the actions.
 
     Raises:
-        ResetNeeded: before the first `reset` and after the end of an episode.
+        ResetNeeded: No episode is running.
     """
     return answer_with(player, random_actions(player, stream))
 
@@ -31,12 +31,12 @@ def random_actions(player: Player, stream: RandomStream) -> list[str]:
 
 
 def oracle_answer(player: Player) -> str:
-    """Return the answer of a player that knows all but the noise still to come.
+    """Return the response of a player that knows everything but the future noise.
 
     Args:
-        player: an environment in its turn, or another who is to answer now.
+        player: Environment or other player whose turn it is.
 
     Raises:
-        ResetNeeded: before the first `reset` and after the end of an episode.
+        ResetNeeded: No episode is running.
     """
     return answer_with(player, player.best_actions())

@@ -1,6 +1,6 @@
-"""The answer protocol: reads actions from an answer, and writes answers and their instructions.
+"""The response protocol: parses and writes responses, their instructions and the feedback line.
 
-Three response formats are written here:
+Three response formats are handled here:
 
 - ``think``: ``<think>reasoning</think><answer>Up || Left</answer>``, the default;
 - ``answer``: ``<answer>Up || Left</answer>``, for models that are not asked to reason in the open;
@@ -22,12 +22,12 @@ from ragen_envs.core.wording import counted
 ResponseFormat = Literal["think", "answer", "plain"]
 RESPONSE_FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
 AnswerFormat = Literal["think", "answer", "plain", "tools"]
-"""The forms of a player's answers: those that are written out, and calls of functions."""
+"""The written response formats, and function calls."""
 ANSWER_FORMATS: tuple[AnswerFormat, ...] = get_args(AnswerFormat)
 HOW_TO_CALL = "Answer with a call of a function."
 SEPARATOR = "||"
 STOP = "</answer>"
-"""The end of an answer: engines stop generating here, and anything behind it breaks the form."""
+"""The end of a response: engines stop generating here, and text after it breaks the format."""
 
 # Text without one of the four tags. Possessive, so that no answer costs more than one pass.
 _TEXT = r"[^<]*+(?:<(?!/?(?:think|answer)>)[^<]*+)*+"
@@ -41,13 +41,13 @@ _CACHED_LENGTH = 128
 
 
 class Parsed(NamedTuple):
-    """What an answer says.
+    """A parsed response.
 
     Attributes:
-        format_valid: the answer has the demanded form.
-        actions: indices of the known actions in it, in order; empty if the form is broken.
-        actions_valid: at least one action is named, and every one is known.
-        is_example: the answer repeats the placeholder of the instructions.
+        format_valid: The response has the required format.
+        actions: Indices of its known actions, in order; empty if the format is broken.
+        actions_valid: The response names at least one action, and all are known.
+        is_example: The response repeats the placeholder of the instructions.
     """
 
     format_valid: bool
@@ -57,15 +57,14 @@ class Parsed(NamedTuple):
 
 
 class FreeText(NamedTuple):
-    """An action in the player's own words, beside those that are listed.
+    """An action in free text, in addition to the listed actions.
 
     Attributes:
-        before: what stands before the words.
-        after: what stands behind them; they do not contain it.
-        longest: characters of the words that count.
-        form: what words that are an action look like, as a regular expression of classes, groups,
-            alternatives and counted repetitions alone, which grammars of all kinds share; "" where
-            any words are.
+        before: Prefix of the text.
+        after: Suffix of the text, which the text does not contain.
+        longest: Maximum number of characters that are read.
+        form: Regular expression of valid texts, made of classes, groups, alternatives and counted
+            repetitions only, which all kinds of grammars support; "" if any text is valid.
     """
 
     before: str
@@ -75,17 +74,17 @@ class FreeText(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A kind of actions, as a model calls it.
+    """A function that a model may call for an action.
 
     The text of an action is `before`, the argument and `after`.
 
     Attributes:
-        name: of the function, an identifier.
-        about: what it does, in a sentence.
-        parameter: the argument's name, an identifier.
-        argument: what the argument is, in a sentence.
-        before: what stands before the argument in the text.
-        after: what stands behind it.
+        name: Identifier of the function.
+        about: Description in a sentence.
+        parameter: Identifier of the argument.
+        argument: Description of the argument in a sentence.
+        before: Text before the argument.
+        after: Text after the argument.
     """
 
     name: str
@@ -97,15 +96,15 @@ class Function(NamedTuple):
 
 
 ACT = Function("act", "Take your turn.", "action", "What to do.")
-"""The function of a game that names no others."""
+"""The default function of a game."""
 BROKEN = Parsed(format_valid=False, actions=(), actions_valid=False, is_example=False)
 
 
 def body_of(answer: str, response_format: ResponseFormat) -> str | None:
-    """Return the text that names the actions, or None if the form is broken.
+    """Return the text that names the actions, or None if the format is broken.
 
-    A tagged answer is in form if, white space aside, it is one think block (in ``think``) and one
-    answer block and nothing else, with no tag inside either.
+    A tagged response consists of one think block (in ``think``) and one answer block, without
+    tags inside them. White space around the blocks is allowed.
     """
     if response_format == "plain":
         return answer
@@ -114,14 +113,14 @@ def body_of(answer: str, response_format: ResponseFormat) -> str | None:
 
 
 class ActionReader:
-    """Reads the actions of one game out of the body of an answer.
+    """Parses the actions of one game from the body of a response.
 
     Args:
-        actions: the names of the actions; case and surrounding white space do not matter.
-        example: the placeholder body that the instructions show.
+        actions: Names of the actions; case and surrounding white space do not matter.
+        example: Placeholder body in the instructions.
 
     Attributes:
-        free: the action in the player's own words that this reader knows too, if there is one.
+        free: Free-text action that this reader also knows, if there is one.
     """
 
     free: FreeText | None = None
@@ -134,18 +133,18 @@ class ActionReader:
         self._rests: dict[str, Parsed] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave what was read out of copies: thousands of answers, where games share a reader."""
+        """Leave the cache out of copies: it holds thousands of responses where games share it."""
         return {**vars(self), "_cache": {}, "_rests": {}}
 
     def _words(self, body: str) -> list[str]:
         return [word.strip().lower() for word in body.split(SEPARATOR)]
 
     def read(self, answer: str, response_format: ResponseFormat) -> Parsed:
-        """Return what the answer says. Never raises on a str."""
+        """Parse a response. Never raises on a str."""
         if response_format == "plain":
             return self._cache.get(answer) or self._keep(self._cache, answer, answer)
         if response_format == "think" and answer[:7] == "<think>":
-            # Thoughts are always new, and what follows them is not.
+            # Thoughts are always new; the rest of a response often repeats, so it is cached.
             rest = answer[answer.find("<", 1) :]
             parsed = self._rests.get(rest)
             if parsed is not None:
@@ -173,20 +172,20 @@ class ActionReader:
 
 
 def store(cache: dict[str, Parsed], key: str, parsed: Parsed) -> None:
-    """Keep what was read of a text, unless it is long or much is kept already."""
+    """Add a parsed text to the cache, unless the text is long or the cache is full."""
     if len(key) <= _CACHED_LENGTH and len(cache) < _CACHED:
         cache[key] = parsed
 
 
 def written_form(response_format: AnswerFormat) -> ResponseFormat:
-    """Return the form of those who answer in words beside a player who may call functions."""
+    """Return the written format that replaces a format, "answer" for function calls."""
     return "answer" if response_format == "tools" else response_format
 
 
 def format_answer(
     actions: Sequence[str], response_format: ResponseFormat, thought: str = ""
 ) -> str:
-    """Write actions as an answer in the given format."""
+    """Write actions as a response in a format."""
     body = f" {SEPARATOR} ".join(actions)
     if response_format == "plain":
         return body
@@ -195,11 +194,11 @@ def format_answer(
 
 
 def instructions(example: str, response_format: AnswerFormat) -> str:
-    """Return the sentences that tell a player how to answer.
+    """Return the instructions of a response format.
 
     Args:
-        example: placeholder words in the place of actions. They are never actions themselves, so
-            that copying the instructions is never a useful answer.
+        example: Placeholder for the actions. It is never a legal action, so that a copy of the
+            instructions has no effect.
         response_format: one of `ANSWER_FORMATS`.
     """
     if response_format == "tools":
@@ -217,17 +216,16 @@ def instructions(example: str, response_format: AnswerFormat) -> str:
 _CACHED = 4096
 _STOPS = (".", "?", "!")
 FEW = 9
-"""Names up to which a turn's line is looked up in `LINES`. Looking it up hashes every name, and
-lines of more, as on a shop's pages, hardly come again."""
+"""Maximum number of actions for which a turn's line is cached in `LINES`. The look-up hashes every
+name, and lines of longer lists, as on a shop's pages, rarely repeat."""
 
 Turn = tuple[tuple[str, ...], tuple[int, ...], int, bool, bool, float, int, int]
-"""What a line tells: the names of all actions, the numbers of those that ran, how many were
-dropped; whether the answer had the demanded form, and whether all actions in it were known; the
-reward in hundredths; turns left and actions left."""
+"""The facts of a feedback line: names of all actions, indices of those that ran, number of dropped
+actions, format validity, validity of the actions, reward in hundredths, turns and actions left."""
 
 
 class Lines(dict[Turn, str]):
-    """The lines told lately, by their turns; the others are written when they are asked for."""
+    """Cache of feedback lines."""
 
     def __missing__(self, turn: Turn) -> str:
         if len(self) == _CACHED:
@@ -241,7 +239,7 @@ LINES = Lines()
 
 
 def feedback(turn: Turn) -> str:
-    """Return the line that tells a player what became of an answer."""
+    """Return the line that reports the result of a response to the player."""
     names, ran, dropped, format_valid, actions_valid, points, turns, actions = turn
     if not format_valid:
         done = "The answer was not in the required form, so nothing was done."

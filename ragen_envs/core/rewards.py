@@ -1,4 +1,4 @@
-"""Reward functions: rewards of your own in the place of a game's.
+"""Reward functions that replace a game's own rewards.
 
 A reward function is passed to `gymnasium.make` as `reward_fn`. It decides the reward that `step`
 returns and nothing else: observations, `info` and scores are the game's own.
@@ -11,20 +11,20 @@ from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
 POINTS = 100
-"""Points in a reward of 1. Games count in whole points, since floats would not add up exactly."""
+"""Points in a reward of 1. Games use whole points, since sums of floats are not exact."""
 
 
 class Transition(NamedTuple):
     """One turn, as a reward function sees it.
 
     Attributes:
-        answer: the whole answer of the player.
-        actions: the names of the actions that ran, in order; empty if the form was broken.
+        answer: Whole response of the player.
+        actions: Names of the actions that ran, in order; empty if the format was broken.
         reward: the game's own reward.
-        terminated: whether the rules ended the episode in this turn.
-        truncated: whether the budget ended it.
-        success: whether the game is won by now.
-        info: what `step` returns as `info`; a dictionary of its own, so changes have no effect.
+        terminated: The rules ended the episode in this turn.
+        truncated: The budget ended the episode in this turn.
+        success: The game is won.
+        info: Copy of the `info` that `step` returns.
     """
 
     answer: str
@@ -37,10 +37,10 @@ class Transition(NamedTuple):
 
 
 class RewardFn(Protocol):
-    """From a turn to its reward.
+    """Maps a turn to its reward.
 
-    An environment is copied and pickled with its reward function, so pass a function of a module,
-    or an object of a class whose `__call__` it is, where environments are sent to other processes.
+    An environment is copied and pickled with its reward function. If it is sent to other processes,
+    pass a function of a module or an instance of a class with `__call__`.
     """
 
     def __call__(self, transition: Transition, /) -> float:
@@ -49,11 +49,11 @@ class RewardFn(Protocol):
 
 
 def own_reward(reward_fn: RewardFn, transition: Transition) -> float:
-    """Return what a reward function gives for a turn.
+    """Call a reward function and check its result.
 
     Raises:
-        TypeError: if that is not a number.
-        ValueError: if it is NaN or infinite.
+        TypeError: The result is not a number.
+        ValueError: The result is NaN or infinite.
     """
     reward: object = reward_fn(transition)
     if not isinstance(reward, Real):

@@ -1,8 +1,8 @@
-"""The sealed split: instances that follow from a secret key, which a benchmark host holds.
+"""The sealed split: instances that follow from the secret key of a benchmark host.
 
-The host publishes the key's hash before an event and the key after it, so everybody can see then
-that the instances were settled from the start. The event's name is a part of the key, so that one
-hash cannot be shown for two events. The key comes from the environment of the process,
+The host publishes the key's hash before an event and the key after it, which proves that the
+instances were fixed from the start. The event's name is part of the key, so that one hash cannot
+serve two events. The key comes from the environment of the process,
 never from an argument: arguments end up in `env.spec`, in commands and in records.
 """
 
@@ -17,9 +17,9 @@ from pathlib import Path
 KEY_VARIABLE = "RAGEN_SEALED_KEY"
 """Holds the key itself."""
 KEY_FILE_VARIABLE = "RAGEN_SEALED_KEY_FILE"
-"""Names a file that holds the key; looked at if the first is not set."""
+"""Path of a file with the key; used if the first variable is not set."""
 KEY_DIGITS = 64
-"""256 bits in hex digits: nobody finds a key from its hash by trying."""
+"""Hex digits of a key: 256 bits, too many to find a key from its hash."""
 LONGEST_EVENT = 80
 """Characters of an event's name, which may follow the digits after a space."""
 
@@ -38,10 +38,10 @@ def new_key(event: str = "") -> str:
     """Return a fresh random key: 64 hex digits from the operating system's source.
 
     Args:
-        event: the name of what it is for, in ASCII, which then follows the digits.
+        event: Name of the event in ASCII, appended to the digits.
 
     Raises:
-        SealedKeyError: if that is no such name.
+        SealedKeyError: The name is not 1 to 80 printable ASCII characters.
     """
     digits = secrets.token_hex(KEY_DIGITS // 2)
     if not event:
@@ -61,7 +61,7 @@ def event_of(key: str) -> str:
     Raises:
         SealedKeyError: if the key is malformed.
     """
-    return _checked(key, "the key")[KEY_DIGITS + 1 :]
+    return _check_key(key, "the key")[KEY_DIGITS + 1 :]
 
 
 def key_hash(key: str) -> str:
@@ -70,9 +70,9 @@ def key_hash(key: str) -> str:
     They are SHA-256 over a fixed prefix and the key, whose instances are derived without it.
 
     Raises:
-        SealedKeyError: if it is malformed.
+        SealedKeyError: The key is malformed.
     """
-    return hashlib.sha256(_HASHED_AS + _checked(key, "the key").encode()).hexdigest()
+    return hashlib.sha256(_HASHED_AS + _check_key(key, "the key").encode()).hexdigest()
 
 
 def read_key_file(path: str | os.PathLike[str]) -> str:
@@ -87,17 +87,16 @@ def read_key_file(path: str | os.PathLike[str]) -> str:
         raise SealedKeyError(f"the key file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         text = ""
-    return _checked(text, f"the key file {path}")
+    return _check_key(text, f"the key file {path}")
 
 
 def open_key() -> str:
     """Read the key from the process's environment, keep it in memory, and return its hash.
 
-    A file is read once: if it changes while the process runs, all that is made later still has
-    the instances of the key that was there first, and no run mixes those of two keys.
+    A file is read once, so that no run mixes the instances of two keys if the file changes.
 
     Raises:
-        SealedKeyError: if there is none.
+        SealedKeyError: Neither variable is set, or the key is malformed.
     """
     key = _key_of_environment()
     hashed = key_hash(key)
@@ -111,7 +110,7 @@ def secret_of(hashed: str) -> str:
     Environments know the hash alone, so that no copy or pickle of one carries the key.
 
     Raises:
-        SealedKeyError: if this process does not hold it.
+        SealedKeyError: This process does not hold the key.
     """
     if hashed not in _keys and open_key() != hashed:
         raise SealedKeyError(
@@ -123,7 +122,7 @@ def secret_of(hashed: str) -> str:
 
 def _key_of_environment() -> str:
     if key := os.environ.get(KEY_VARIABLE):
-        return _checked(key, f"the variable {KEY_VARIABLE}")
+        return _check_key(key, f"the variable {KEY_VARIABLE}")
     if path := os.environ.get(KEY_FILE_VARIABLE):
         where = str(Path(path).absolute())
         if where not in _files:
@@ -135,7 +134,7 @@ def _key_of_environment() -> str:
     )
 
 
-def _checked(key: str, where: str) -> str:
+def _check_key(key: str, where: str) -> str:
     key = key.strip()
     if not _WELL_FORMED(key):
         raise SealedKeyError(

@@ -1,9 +1,8 @@
 """A space of texts that `gymnasium.vector.AsyncVectorEnv` can pass between its processes.
 
-Gymnasium registers shared memory for its own `Text`, but decodes it once, when the vector
-environment is made: what `reset` and `step` return is for ever the text of that moment. The
-functions here are registered for `SharedText` instead. They give a live view of the memory, whose
-copy is the texts that stand there now.
+Gymnasium's shared memory for `Text` is decoded once, when the vector environment is made, so
+`reset` and `step` would always return the texts of that moment. The functions here, registered for
+`SharedText`, return a live view of the memory; a copy of the view has the current texts.
 """
 
 from __future__ import annotations
@@ -36,12 +35,12 @@ class SharedText(Text):
 
 
 class TextView(Sequence[str]):
-    """The texts that stand in shared memory at present, decoded whenever they are asked for.
+    """A sequence of the texts in shared memory, decoded at each access.
 
-    A copy, deep or not, is a plain tuple of the texts of that moment.
+    A copy, deep or shallow, is a tuple of the current texts.
 
     Args:
-        slots: the memory.
+        slots: Shared memory, one row per text.
     """
 
     def __init__(self, slots: Slots) -> None:
@@ -99,5 +98,5 @@ def _write(space: SharedText, index: int, value: str, shared_memory: Any) -> Non
     slot[0] = len(value)
 
 
-# Looked up by the exact type, so that what is registered for `Text` does not count.
+# The look-up uses the exact type, so the function registered for `Text` does not apply.
 batch_differing_spaces.register(SharedText, batch_differing_spaces.dispatch(Text))

@@ -6,13 +6,10 @@ from collections.abc import Iterable
 
 
 def sum_in_order(values: Iterable[float]) -> float:
-    """Return the sum from the left to the right, rounded after each addition; 0.0 of nothing.
+    """Return the sum from left to right, rounded after each addition; 0.0 for no values.
 
-    The built-in `sum` compensates for this rounding from Python 3.12 on, so that a figure of 3.11
-    would not be found again. Whatever ends in a record or a figure is therefore summed here.
-
-    Args:
-        values: finite or not.
+    From Python 3.12 on, the built-in `sum` compensates for rounding, so that its results differ
+    from those of 3.11. All values in records and reports are summed here instead.
     """
     total = 0.0
     for value in values:

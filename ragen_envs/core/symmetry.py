@@ -12,21 +12,22 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
 
     Args:
         grid: rows of equal length joined by line ends.
-        blank: a symbol that the grid is `cropped` of, so that translations are equal too.
+        blank: Symbol of empty squares; outer empty rows and columns are removed, so that
+            translations are equal too.
 
     Returns:
         The least of the images, ASCII, with its height and width in front.
     """
     rows = grid.split("\n")
     if blank is not None:
-        rows = cropped(rows, blank)
+        rows = crop(rows, blank)
     height, width = len(rows), len(rows[0])
     least = min(_images(rows))
     return f"{max(height, width)}x{min(height, width)}:{least}".encode()
 
 
 def images(grid: str) -> list[str]:
-    """Return the rotations and reflections of a grid, of an oblong those that stand upright.
+    """Return the rotations and reflections of a grid; of a rectangle, those of the same shape.
 
     Args:
         grid: rows of equal length joined by line ends.
@@ -45,12 +46,12 @@ def _images(rows: list[str]) -> list[str]:
     return found + [image[::-1] for image in found]
 
 
-def cropped(rows: list[str], blank: str) -> list[str]:
-    """Return what is left of a grid's rows without the outer ones and columns of a symbol."""
-    kept = [i for i, row in enumerate(rows) if row.strip(blank)]
-    if not kept:
+def crop(rows: list[str], blank: str) -> list[str]:
+    """Return a grid without its outer rows and columns that contain only the blank symbol."""
+    filled = [i for i, row in enumerate(rows) if row.strip(blank)]
+    if not filled:
         return [blank]
-    rows = rows[kept[0] : kept[-1] + 1]
+    rows = rows[filled[0] : filled[-1] + 1]
     left = len(rows[0]) - max([len(row.lstrip(blank)) for row in rows])
     right = max([len(row.rstrip(blank)) for row in rows])
     return [row[left:right] for row in rows]

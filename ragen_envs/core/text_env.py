@@ -186,7 +186,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
             did) and `info`.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
+            ResetNeeded: No episode is running.
             TypeError: if the response is not a str, or the reward function returned no number.
             ValueError: if the reward function returned NaN or an infinite number.
         """
@@ -200,7 +200,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
             A str, a uint8 array of shape (height, width, 3) in pixels, or None without a mode.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: `reset` has not been called.
         """
         if self.render_mode is None:
             return None
@@ -342,7 +342,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         """Return the actions that the oracle takes in this turn.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
+            ResetNeeded: No episode is running.
         """
         self._need_running()
         return self.find_best_actions()
@@ -354,7 +354,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
             The parsed response, and the names of its known actions.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
+            ResetNeeded: No episode is running.
         """
         self._need_running()
         parsed = self._parse(answer)
@@ -384,7 +384,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         """Return the current board in colours, of shape (height, width, 3) in pixels.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: `reset` has not been called.
             ValueError: if the game has no board.
         """
         if self.instance is None:

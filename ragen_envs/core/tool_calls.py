@@ -1,11 +1,11 @@
-"""Calls of functions as the text of an answer, the form ``tools``.
+"""Function calls as the text of a response, the format ``tools``.
 
     I push the box up.
     <tool_call>{"name": "act", "arguments": {"actions": ["Up", "Left"]}}</tool_call>
 
-What comes first is thought, and may be left out. It is the form in which the chat templates of Qwen
-and Hermes have calls; those that a server returns apart from the text are recorded so.
-Reading is linear in the length of the answer.
+The text before the calls is the thought; it may be empty. The chat templates of Qwen and Hermes use
+this format, and calls that a server returns separately are recorded in it. Parsing is linear in the
+length of the response.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Call(NamedTuple):
     """A function that a model called.
 
     Attributes:
-        name: of the function.
-        arguments: an object, or its JSON.
+        name: Name of the function.
+        arguments: Object of arguments, or its JSON.
     """
 
     name: str
@@ -30,15 +30,15 @@ class Call(NamedTuple):
 
 
 class CallError(ValueError):
-    """Calls that are out of form, with what is wrong; an action that does not exist is none."""
+    """Malformed calls. An unknown action is not an error, since the game reports it."""
 
 
 class Called(NamedTuple):
-    """An answer in the form ``tools``.
+    """A response in the format ``tools``.
 
     Attributes:
-        thought: what stands before the calls.
-        calls: in order.
+        thought: Text before the calls.
+        calls: Calls in order.
     """
 
     thought: str
@@ -46,11 +46,11 @@ class Called(NamedTuple):
 
 
 def called(answer: str) -> Called:
-    """Return what an answer says.
+    """Parse a response.
 
     Raises:
-        CallError: if it is out of form: without a call, with text behind one, or with one that is
-            no JSON object of a name and arguments.
+        CallError: The response has no call, text after a call, or a call that is not a JSON object
+            with a name and arguments.
     """
     thought, *blocks = answer.split(_OPEN)
     if not blocks:
@@ -59,21 +59,21 @@ def called(answer: str) -> Called:
 
 
 def thought_before(answer: str) -> str:
-    """Return what stands before the first call of an answer, nothing of one without a call."""
+    """Return the text before the first call of a response; "" without a call."""
     thought, opened, _ = answer.partition(_OPEN)
     return thought.strip() if opened else ""
 
 
 def as_text(calls: Sequence[Call], thought: str = "") -> str:
-    """Return the answer that makes calls.
+    """Return the response that makes calls.
 
     Args:
-        calls: their arguments as an object, or as JSON, which stays as it is where it is none.
-        thought: what stands before them; the tag of a call in it becomes a blank.
+        calls: Calls whose arguments are an object or JSON; malformed JSON is kept unchanged.
+        thought: Text before the calls; tags of calls in it become blanks.
     """
     thought = thought.replace(_OPEN, " ").strip()
-    written = [f"{_OPEN}{_written(call)}{_CLOSE}" for call in calls]
-    return "\n".join([thought, *written] if thought else written)
+    texts = [f"{_OPEN}{_write_call(call)}{_CLOSE}" for call in calls]
+    return "\n".join([thought, *texts] if thought else texts)
 
 
 def _call(block: str) -> Call:
@@ -84,7 +84,7 @@ def _call(block: str) -> Call:
         call = json.loads(body)
     # A deep nesting is a RecursionError.
     except (ValueError, RecursionError) as error:
-        raise CallError(f"a call is no JSON: {error}") from None
+        raise CallError(f"a call is not JSON: {error}") from None
     if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
         raise CallError("a call is an object with a name and arguments")
     name, arguments = call["name"], call["arguments"]
@@ -93,7 +93,7 @@ def _call(block: str) -> Call:
     return Call(name, arguments)
 
 
-def _written(call: Call) -> str:
+def _write_call(call: Call) -> str:
     arguments = call.arguments
     if isinstance(arguments, str):
         try:

@@ -1,9 +1,9 @@
-"""A game's actions as functions that a model calls, and the answer that its calls stand for.
+"""A game's actions as functions that a model calls, and the response for its calls.
 
-A function is described as APIs of chat models take it, with a JSON schema of its arguments:
+Functions are described in the format of chat APIs, with a JSON schema of their arguments:
 
     schemas(env)                                            # the `tools` of a request
-    answer_of(env, [Call("act", '{"actions": ["Up"]}')])    # what to give `env.step`
+    answer_of(env, [Call("act", '{"actions": ["Up"]}')])    # the action for `env.step`
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from ragen_envs.core.typed_calls import TypedFunction, fault, read, typed, writt
 from ragen_envs.core.wording import counted
 
 OUT_OF_FORM = ""
-"""The answer to play where the calls have none: it runs nothing and costs as a broken form does."""
+"""The response to play for malformed calls: it runs nothing and costs the format penalty."""
 _TAG = re.compile(r"</?(?:think|answer)>")
 _KINDS = {str: "a string", list: "an array"}
 
 
 class Caller(Player, Protocol):
-    """A player who calls functions; every `TextEnv` is one, in its player's turn."""
+    """A player that calls functions; every `TextEnv` is one."""
 
     @property
     def functions(self) -> tuple[Function | TypedFunction, ...]:
-        """The functions that the actions are calls of."""
+        """Functions of the game; every action is a call of one."""
         ...
 
     @property
     def budget(self) -> Budget:
-        """Turns and actions of an episode."""
+        """Maximum turns and actions per episode."""
         ...
 
 
 def schemas(env: Caller) -> list[dict[str, Any]]:
-    """Return the functions that may be called now, as OpenAI's API describes them.
+    """Return the functions that may be called now, in the format of OpenAI's API.
 
-    Each is ``{"type": "function", "function": {"name", "description", "parameters"}}``. Where a
-    turn may run several actions, the parameter is their list. None after the end of an episode.
+    Each is ``{"type": "function", "function": {"name", "description", "parameters"}}``. If a turn
+    may run several actions, the parameter is a list. After the end of an episode there are none.
 
     Args:
-        env: the environment in its turn.
+        env: Environment.
     """
     return [
         {
@@ -72,20 +72,20 @@ def schemas(env: Caller) -> list[dict[str, Any]]:
 
 
 def answer_of(env: Caller, calls: Sequence[Call], thought: str = "") -> str:
-    """Return the answer, in the environment's response format, that calls stand for.
+    """Return the response, in the environment's format, for calls.
 
-    The actions of several calls run one after the other. Actions that do not exist, and calls of
-    a function of the game that is not offered now, are in form: the game says what they cost.
+    The actions of several calls run in order. Unknown actions, and calls of a function that is not
+    offered now, are well-formed: the game decides their cost.
 
     Args:
-        env: the environment in its turn.
-        calls: at least one; no more than one where a turn runs a single action.
-        thought: what the model thought, for the format "think"; its tags become blanks.
+        env: Environment.
+        calls: Calls, at least one; exactly one if a turn runs a single action.
+        thought: Reasoning of the model, for the format "think"; its tags become blanks.
 
     Raises:
-        CallError: for calls out of form: none or too many of them, a function that the game does
-            not have, arguments that are no JSON object or not of the schema's names and types, and
-            texts that an answer cannot hold. `OUT_OF_FORM` is what to play then.
+        CallError: No calls or too many, an unknown function, arguments that are not a JSON object
+            with the names and types of the schema, or texts that a response cannot contain. Play
+            `OUT_OF_FORM` instead.
     """
     actions = actions_of(env, calls)
     if env.response_format == "tools":
@@ -97,8 +97,8 @@ def actions_of(env: Caller, calls: Sequence[Call]) -> list[str]:
     """Return the texts of the actions that calls name, in order.
 
     Args:
-        env: the environment in its turn.
-        calls: as of `answer_of`, with its errors.
+        env: Environment.
+        calls: Calls, see `answer_of`, which raises the same errors.
     """
     if not calls:
         raise CallError("no function was called")
@@ -108,12 +108,12 @@ def actions_of(env: Caller, calls: Sequence[Call]) -> list[str]:
 
 
 def read_calls(env: Caller, reader: ActionReader, answer: str) -> Parsed:
-    """Return which actions an answer in the form "tools" names, nothing if it is out of form.
+    """Parse a response in the format "tools"; a malformed one names no actions.
 
     Args:
-        env: the environment in its turn.
-        reader: of the actions' texts.
-        answer: the whole answer, see `ragen_envs.core.tool_calls`.
+        env: Environment.
+        reader: Reader of the actions' texts.
+        answer: Whole response, see `ragen_envs.core.tool_calls`.
     """
     try:
         actions = actions_of(env, called(answer).calls)
@@ -123,28 +123,28 @@ def read_calls(env: Caller, reader: ActionReader, answer: str) -> Parsed:
 
 
 def answer_with(player: Player, actions: Sequence[str], thought: str = "") -> str:
-    """Write actions as an answer in the player's own form, calls of functions included.
+    """Write actions as a response in the player's format, which may be "tools".
 
     Args:
-        player: an environment in its turn, or another who is to answer now.
-        actions: their texts, in order.
-        thought: what the forms "think" and "tools" hold before them.
+        player: Environment or other player whose turn it is.
+        actions: Texts of the actions, in order.
+        thought: Reasoning before the actions, in the formats "think" and "tools".
     """
     if player.response_format == "tools":
-        # Who answers in this form is a `TextEnv`.
+        # Only a `TextEnv` has this format.
         return as_text(calls_of(cast(Caller, player), actions), thought)
     return format_answer(actions, player.response_format, thought)
 
 
 def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
-    """Return the calls that actions are, each with its arguments as an object.
+    """Return the calls of actions, with their arguments as objects.
 
     Args:
-        env: an environment of the game.
-        actions: texts, such as those of `best_actions`; in order.
+        env: Environment.
+        actions: Texts of the actions, such as those of `best_actions`, in order.
 
     Raises:
-        ValueError: for a text that no function of the game stands for.
+        ValueError: A text is not a call of any function of the game.
     """
     calls = []
     for function, texts in groupby(actions, lambda action: _function_of(env, action)):
@@ -159,17 +159,17 @@ def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
 
 
 def takes_several(env: Caller) -> bool:
-    """Return whether a turn of the game may run several actions, which one call then lists."""
+    """Return whether a turn may run several actions, so that a call lists them."""
     return env.budget.max_actions_per_turn > 1
 
 
 def parameter_of(env: Caller, function: Function) -> str:
-    """Return the name of a function's parameter: in the plural where it is a list."""
+    """Return the name of a function's parameter, in the plural if it is a list."""
     return f"{function.parameter}s" if takes_several(env) else function.parameter
 
 
 def is_free(env: Caller, function: Function) -> bool:
-    """Return whether the function may be called with words of one's own now."""
+    """Return whether the function takes free text now."""
     free = env.free_text
     return free is not None and (free.before, free.after) == (function.before, function.after)
 
@@ -177,7 +177,7 @@ def is_free(env: Caller, function: Function) -> bool:
 def _is_offered(env: Caller, function: Function | TypedFunction) -> bool:
     if isinstance(function, TypedFunction):
         return bool(env.legal_actions)
-    return is_free(env, function) or bool(_listed(env, function))
+    return is_free(env, function) or bool(_list_arguments(env, function))
 
 
 def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, An
     if is_free(env, function) and env.free_text:
         item |= {"minLength": 1, "maxLength": env.free_text.longest}
     else:
-        item["enum"] = _listed(env, function)
+        item["enum"] = _list_arguments(env, function)
     about = {"description": function.argument}
     schema: dict[str, Any] = {**item, **about}
     if takes_several(env):
@@ -204,7 +204,7 @@ def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, An
     }
 
 
-def _listed(env: Caller, function: Function) -> list[str]:
+def _list_arguments(env: Caller, function: Function) -> list[str]:
     """Return the arguments of the listed actions that are calls of a function."""
     return [
         text for action in env.legal_actions if (text := _argument(function, action)) is not None
@@ -224,7 +224,7 @@ def _function_of(env: Caller, action: str) -> Function | TypedFunction:
         reading = read if isinstance(function, TypedFunction) else _argument
         if reading(function, action) is not None:  # type: ignore[arg-type]  # each its own kind
             return function
-    raise ValueError(f"{action!r} is no call of {_names(env)}")
+    raise ValueError(f"{action!r} is not a call of {_names(env)}")
 
 
 def _actions(env: Caller, call: Call) -> list[str]:
@@ -261,7 +261,7 @@ def _read_arguments(call: Call) -> Any:
         return json.loads(arguments)
     # A deep nesting is a RecursionError.
     except (ValueError, RecursionError) as error:
-        raise CallError(f"the arguments of {call.name} are no JSON: {error}") from None
+        raise CallError(f"the arguments of {call.name} are not JSON: {error}") from None
 
 
 def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) -> Any:

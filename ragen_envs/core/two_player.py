@@ -1,7 +1,7 @@
-"""The protocol of games for two: a player who is scored, and an opponent whom the game asks.
+"""The protocol of two-player games: a player who is scored, and an opponent who replies.
 
-A game for two is a `TextEnv` that is a `TwoPlayerEnv`, too. A harness reads from the class what the
-game counts of the opponent's replies, so that it knows no such game by name.
+A two-player game extends both `TextEnv` and `TwoPlayerEnv`. The class declares the metrics of the
+opponent's replies, so that a harness needs no code per game.
 """
 
 from __future__ import annotations
@@ -14,47 +14,47 @@ from ragen_envs.core.player import Player
 from ragen_envs.core.protocol import ResponseFormat
 
 
-class Reading(Protocol):
-    """How an opponent's text was read."""
+class ParsedReply(Protocol):
+    """A parsed reply of an opponent."""
 
     @property
     def format_is_valid(self) -> bool:
-        """Whether it has the demanded form."""
+        """Whether the text has the required format."""
         ...
 
     @property
     def readable(self) -> bool:
-        """Whether it is a reply."""
+        """Whether the text is a reply."""
         ...
 
 
 class OpponentSeat(Player, Protocol):
-    """The opponent's place in a game while the game asks it for a reply."""
+    """The opponent as a player, while the game waits for its reply."""
 
     @property
     def response_format(self) -> ResponseFormat:
-        """The form of a reply, which is written out."""
+        """Format of a reply."""
         ...
 
     @property
     def text(self) -> str:
-        """All that the opponent reads, so that it needs no memory."""
+        """Complete prompt of the opponent, which needs no memory."""
         ...
 
-    def read(self, text: str, /) -> Reading:
-        """Return how an opponent's text would be read. Never raises on a str."""
+    def read(self, text: str, /) -> ParsedReply:
+        """Parse an opponent's text. Never raises on a str."""
         ...
 
 
 class ReplyCount(NamedTuple):
-    """A figure of an episode: how many of the opponent's replies are of some kind.
+    """A metric of an episode: the number of the opponent's replies of some kind.
 
     Attributes:
-        name: in `info`, where it is a float, and in a harness's records.
-        about: what the replies are, in words that continue "5 replies".
-        part_of: the count that includes it, None if that is all replies. The parts of one count
-            exclude one another.
-        share: the name of its share of `part_of`, None if that is not reported.
+        name: Key in `info`, where the value is a float, and in a harness's records.
+        about: Description of the replies that continues "5 replies".
+        part_of: Name of the count that includes this one; None for all replies. The parts of one
+            count are disjoint.
+        share: Name of this count as a fraction of `part_of`; None if that is not reported.
     """
 
     name: str
@@ -67,8 +67,8 @@ class ReplyReport(NamedTuple):
     """A recorded reply in words.
 
     Attributes:
-        figures: pairs of a label and a text.
-        remarks: what is wrong with the reply.
+        figures: Pairs of a label and a text.
+        remarks: Mistakes of the reply.
     """
 
     figures: tuple[tuple[str, str], ...]
@@ -76,13 +76,13 @@ class ReplyReport(NamedTuple):
 
 
 class TwoPlayerEnv(ABC):
-    """What a harness uses of a game for two, beside what every `TextEnv` has.
+    """The members of a two-player game, in addition to those of `TextEnv`.
 
-    The constructor takes `opponent_format`, the response format of the opponent's texts, which is
-    the player's where it is None. `step` is refused, as a turn needs the opponent's text.
+    The constructor takes `opponent_format`, the format of the opponent's texts; None for the
+    player's format. `step` raises an error, because a turn needs the opponent's text.
 
     Attributes:
-        reply_counts: what is counted of the opponent's replies in an episode.
+        reply_counts: Metrics of the opponent's replies in an episode.
     """
 
     __slots__ = ()
@@ -90,14 +90,14 @@ class TwoPlayerEnv(ABC):
 
     @abstractmethod
     def opponent_reads(self, answer: str) -> str | None:
-        """Return what the opponent reads if the player answers so. The episode stays where it is.
+        """Return the opponent's prompt for a response of the player; the episode is unchanged.
 
         Returns:
-            None if the opponent is not asked.
+            The prompt, or None if the opponent does not reply to this response.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
         """
 
     @property
@@ -106,7 +106,7 @@ class TwoPlayerEnv(ABC):
         """The opponent's seat at the latest `opponent_reads` of this turn.
 
         Raises:
-            ValueError: if the opponent is not asked.
+            ValueError: The opponent does not reply in this turn.
         """
 
     @abstractmethod
@@ -116,30 +116,30 @@ class TwoPlayerEnv(ABC):
         """Run a turn as `step` does in other games, with the opponent's text in it.
 
         Args:
-            answer: the player's.
-            reply: the opponent's text, in its response format; None where it is not asked.
+            answer: Response of the player.
+            reply: Text of the opponent, in its format; None if it does not reply.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str, or the reply neither a str nor None.
-            ValueError: if the reply is missing, or there is one though the opponent is not asked;
-                nothing has happened then.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str, or the reply is neither a str nor None.
+            ValueError: The reply is missing, or there is one although the opponent does not reply;
+                the episode is unchanged.
         """
 
     @property
     @abstractmethod
     def reply_record(self) -> Mapping[str, str | bool | None]:
-        """What the game records of the latest reply; `readable` is among it.
+        """The record of the latest reply, with the key `readable`.
 
         Raises:
-            ValueError: if the opponent has not replied yet in this episode.
+            ValueError: The opponent has not replied yet in this episode.
         """
 
     @staticmethod
     @abstractmethod
     def report_reply(record: Mapping[str, Any]) -> ReplyReport:
-        """Return a reply in words.
+        """Describe a reply.
 
         Args:
-            record: with what `reply_record` holds; what else is in it does not matter.
+            record: Record with the keys of `reply_record`; other keys are ignored.
         """

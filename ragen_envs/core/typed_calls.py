@@ -2,8 +2,8 @@
 
     move event=E3 day=Friday time=10:00
 
-is the text of a call of `move`. The arguments may stand in any order, and each is there once. A
-value holds no "=", which begins the next one. Reading is linear in the length of the text.
+is the text of a call of `move`. Each argument appears once, in any order. A value cannot contain
+"=", which starts the next value. Parsing is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ class Parameter(NamedTuple):
     """An argument of a function: one of some choices, a number, or a text.
 
     Attributes:
-        name: an identifier.
-        about: what it is, in a sentence.
-        choices: the values that it may have; none for a number or a text.
-        most: the greatest number, if it is one; the least is 1.
-        pattern: what a text looks like, in the signs of `FreeText.form`.
+        name: Identifier.
+        about: Description in a sentence.
+        choices: Possible values; empty for a number or a text.
+        most: Maximum of a number, whose minimum is 1; 0 if the value is not a number.
+        pattern: Regular expression of a text, in the syntax of `FreeText.form`.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Parameter(NamedTuple):
 
     @property
     def form(self) -> str:
-        """What its values look like, in the signs of `FreeText.form`; some numbers are left out."""
+        """Regular expression of the values, as in `FreeText.form`; it omits some numbers."""
         if self.choices:
             return f"({'|'.join(map(_spelled, self.choices))})"
         if self.most:
@@ -53,12 +53,12 @@ class Parameter(NamedTuple):
 
 
 class TypedFunction(NamedTuple):
-    """A kind of actions with typed arguments, as a model calls it.
+    """A function with typed arguments that a model may call for an action.
 
     Attributes:
-        name: of the function, an identifier.
-        about: what it does, in a sentence.
-        parameters: its arguments, all of which are needed.
+        name: Identifier of the function.
+        about: Description in a sentence.
+        parameters: Parameters, all required.
     """
 
     name: str
@@ -77,7 +77,7 @@ class TypedFunction(NamedTuple):
 
     @property
     def form(self) -> str:
-        """What the texts of its calls look like, in the signs of `FreeText.form`."""
+        """Regular expression of the texts of its calls, as in `FreeText.form`."""
         return _spelled(self.name) + "".join(
             f"{_spelled(f' {parameter.name}{_SIGN}')}{parameter.form}"
             for parameter in self.parameters
@@ -88,19 +88,19 @@ def written(function: TypedFunction, arguments: Mapping[str, object]) -> str:
     """Return the text of a call.
 
     Args:
-        function: what is called.
-        arguments: by the names of its parameters; others are left out.
+        function: Function.
+        arguments: Values by the names of the parameters; other keys are ignored.
     """
     values = [f"{p.name}{_SIGN}{arguments[p.name]}" for p in function.parameters]
     return " ".join([function.name, *values])
 
 
 def read(function: TypedFunction, text: str) -> dict[str, str] | None:
-    """Return the arguments in the text of a call, as they are spelled; None if it is no such call.
+    """Return the arguments in the text of a call, unchanged; None if the text is not a call.
 
     Args:
-        function: what may be called; its name and those of its parameters may have capitals.
-        text: any str.
+        function: Function; case of its name and of its parameters' names does not matter.
+        text: Any str.
     """
     name, _, rest = text.strip().partition(" ")
     if name.lower() != function.name:
@@ -111,10 +111,10 @@ def read(function: TypedFunction, text: str) -> dict[str, str] | None:
 
 
 def typed(function: TypedFunction, arguments: Mapping[str, str]) -> dict[str, str | int]:
-    """Return the arguments of a call as the types that their schemas name.
+    """Convert the arguments of a call to the types of their schemas.
 
     Raises:
-        ValueError: for a number that is none.
+        ValueError: A number is malformed.
     """
     return {
         p.name: int(arguments[p.name]) if p.most else arguments[p.name] for p in function.parameters
@@ -122,9 +122,9 @@ def typed(function: TypedFunction, arguments: Mapping[str, str]) -> dict[str, st
 
 
 def fault(function: TypedFunction, arguments: Mapping[str, object]) -> str | None:
-    """Return why no text can be a call with these arguments, or None.
+    """Return the error in the arguments of a call, or None.
 
-    Whether a value is one of the choices is for the game to say.
+    The game checks whether a value is one of the choices.
     """
     if set(arguments) != {parameter.name for parameter in function.parameters}:
         wanted = ", ".join(repr(parameter.name) for parameter in function.parameters)
@@ -142,17 +142,17 @@ def fault(function: TypedFunction, arguments: Mapping[str, object]) -> str | Non
 
 
 def form_of(functions: Iterable[TypedFunction]) -> str:
-    """Return what the texts of calls look like, in the signs of `FreeText.form`."""
+    """Return the regular expression of the texts of calls, as in `FreeText.form`."""
     return "|".join(function.form for function in functions)
 
 
 def _spelled(text: str) -> str:
-    """Return a text as classes of one character each."""
+    """Return a text as character classes of one character each."""
     return "".join(f"[{character}]" for character in text)
 
 
 def _split(text: str) -> dict[str, str] | None:
-    """Return the values by their names in small letters; None if one is missing or there twice."""
+    """Return the values by lower-case names; None if one is missing or repeated."""
     if not text.strip():
         return {}
     head, *pieces = text.split(_SIGN)

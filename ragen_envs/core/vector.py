@@ -1,7 +1,7 @@
 """A synchronous vector environment for text games, with Gymnasium's vector API.
 
-It does what `gymnasium.vector.SyncVectorEnv` does with the same environments, in less time: the
-batch of infos is made in arrays from the start, without one dictionary an environment.
+It behaves like `gymnasium.vector.SyncVectorEnv` and is faster: the batch of infos is built in
+arrays, without one dictionary per environment.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def make(
     observation: str = "text",
     **kwargs: Any,
 ) -> TextVectorEnv | SyncVectorEnv:
-    """Return a vector environment of an id of the suite, as `gymnasium.make_vec` asks for it.
+    """Return a vector environment of an id of the suite, for `gymnasium.make_vec`.
 
     Args:
-        env_id: A registered id, such as "ragen/Sokoban-v0".
-        num_envs: number of environments, at least 1.
-        autoreset_mode: see `TextVectorEnv`.
-        observation: "text", or "array" or "image" for Gymnasium's `SyncVectorEnv` of `ArrayEnv`s
-            or `ImageEnv`s.
-        kwargs: The arguments of the game's class, `variant` included.
+        env_id: Registered id, such as "ragen/Sokoban-v0".
+        num_envs: Number of environments, at least 1.
+        autoreset_mode: Autoreset mode, see `TextVectorEnv`.
+        observation: "text"; "array" or "image" for Gymnasium's `SyncVectorEnv` of `ArrayEnv`s or
+            `ImageEnv`s.
+        kwargs: Arguments of the game's class, `variant` included.
     """
     maker: Callable[[], Any] = partial(Maker(env_id), observation=observation, **kwargs)
     if observation in ("array", "image"):
@@ -50,18 +50,18 @@ def make(
 
 
 class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
-    """Several text games, each of which is given an answer at every step.
+    """Several text games; each step takes one response per game.
 
     Args:
-        env_fns: makes the games, one each: `TextEnv`s with equal spaces, without wrappers.
-        autoreset_mode: what happens after the end of an episode, an `AutoresetMode` or its value.
-            NEXT_STEP resets in the next step, whose answer is not used. SAME_STEP resets in the
-            step that ended it, whose last observation and info are `final_obs` and `final_info`.
-            DISABLED leaves it to `reset(options={"reset_mask": mask})`.
+        env_fns: Functions that make the games: `TextEnv`s with equal spaces, without wrappers.
+        autoreset_mode: Treatment of ended episodes, an `AutoresetMode` or its value. NEXT_STEP
+            resets in the next step, whose response is ignored. SAME_STEP resets in the step that
+            ended it, whose last observation and info are `final_obs` and `final_info`. DISABLED
+            leaves the reset to `reset(options={"reset_mask": mask})`.
 
     Raises:
-        ValueError: without any game, for games of different spaces, or for another mode.
-        TypeError: for a game that is wrapped or not a `TextEnv`.
+        ValueError: There are no games, their spaces differ, or the mode is unknown.
+        TypeError: A game is wrapped or not a `TextEnv`.
     """
 
     envs: tuple[TextEnv[Any, Any], ...]
@@ -73,7 +73,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.envs = tuple(_checked(make_env()) for make_env in env_fns)
+        self.envs = tuple(_check_env(make_env()) for make_env in env_fns)
         self.num_envs = len(self.envs)
         if not self.envs:
             raise ValueError("there must be at least one environment: num_envs >= 1")
@@ -100,8 +100,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """Start an episode in every environment.
 
         Args:
-            seed: an int s gives environment i the seed s + i; a sequence gives each its own; None
-                lets each draw from its `np_random`. See `TextEnv.reset`.
+            seed: Seeds as in `TextEnv.reset`: an int s for the seeds s + i, a sequence of one per
+                environment, or None to draw each from its `np_random`.
             options: "noise_seed" as in `TextEnv.reset`: one int for all environments, or a
                 sequence of one per environment. "reset_mask", a bool array, selects the
                 environments to reset; all if it is missing. The dictionary is not changed.
@@ -110,8 +110,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             The observations and `infos`, in which the environments that were not reset are masked.
 
         Raises:
-            ClosedEnvironmentError: after `close`.
-            ResetNeeded: for a mask that leaves out environments that never began.
+            ClosedEnvironmentError: The environment is closed.
+            ResetNeeded: The mask leaves out environments without an episode.
             ValueError: for an unknown option, a wrong number of seeds, noise seeds or entries of
                 the mask, a noise seed that is not an int of at least 0, or a seed that is a bool.
             gymnasium.error.Error: for another seed that is not an int of at least 0.
@@ -135,20 +135,20 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
     def step(
         self, actions: Iterable[str]
     ) -> tuple[Observations, NDArray[np.float64], Mask, Mask, dict[str, Any]]:
-        """Give every environment an answer.
+        """Take one response per environment.
 
         Args:
-            actions: one str an environment. In mode NEXT_STEP that of an environment whose episode
-                is over is not used, and may be anything.
+            actions: One str per environment. In mode NEXT_STEP the response of an ended episode is
+                ignored, and may be anything.
 
         Returns:
             Observations, rewards, terminations, truncations and `infos`, all of them new objects.
 
         Raises:
-            ClosedEnvironmentError: after `close`.
-            ResetNeeded: before the first `reset`, and in mode DISABLED if an episode is over.
-            ValueError: for too few or many answers.
-            TypeError: for an answer that is not a str. No environment has been stepped then.
+            ClosedEnvironmentError: The environment is closed.
+            ResetNeeded: `reset` has not been called, or, in mode DISABLED, an episode is over.
+            ValueError: The number of responses is wrong.
+            TypeError: A response is not a str. No environment has been stepped then.
         """
         answers = self._answers(actions)
         if self._over.any():
@@ -168,7 +168,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         return self._observations, reward_array, terminations, truncations, infos
 
     def _play_or_start(self, answers: Sequence[str]) -> list[tuple[str, float, bool, bool]]:
-        """Start new episodes where one is over, and pass the other answers on."""
+        """Start new episodes where one is over, and step the other environments."""
         if self.autoreset_mode is AutoresetMode.DISABLED:
             ended = np.flatnonzero(self._over).tolist()
             raise ResetNeeded(
@@ -181,7 +181,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         ]
 
     def _restart(self) -> dict[str, Any]:
-        """Start new episodes where one is over; return the infos of how those ended."""
+        """Start new episodes where one is over; return the final observations and infos."""
         ended, over = np.flatnonzero(self._over).tolist(), self._over
         final = np.full(self.num_envs, None)
         info = self._infos.of(ended)
@@ -232,7 +232,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """Return the present state of every environment, as `TextEnv.render` does.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: `reset` has not been called.
         """
         return tuple(env.render() for env in self.envs)
 
@@ -255,13 +255,13 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """Call a method of every environment, or read an attribute, such as "best_actions".
 
         Args:
-            name: its name.
-            args: the method's arguments, equal for all environments.
-            kwargs: more of them.
+            name: Name of the method or attribute.
+            args: Arguments of the method, equal for all environments.
+            kwargs: Keyword arguments of the method.
 
         Raises:
-            ValueError: for "reset", "step" and "close".
-            AttributeError: if the environments have nothing of that name.
+            ValueError: The name is "reset", "step" or "close".
+            AttributeError: The environments lack the attribute.
         """
         if name in _DISPATCHED:
             raise ValueError(f"call {name}() of the vector environment, not of its environments")
@@ -279,11 +279,11 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """Set an attribute of every environment.
 
         Args:
-            name: its name.
-            values: a list or tuple of one value an environment, or one value for all.
+            name: Name of the attribute.
+            values: List or tuple of one value per environment, or one value for all.
 
         Raises:
-            ValueError: for too few or many values.
+            ValueError: The number of values is wrong.
         """
         if not isinstance(values, list | tuple):
             values = [values] * self.num_envs
@@ -293,7 +293,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             env.set_wrapper_attr(name, value)
 
 
-def _checked(env: object) -> TextEnv[Any, Any]:
+def _check_env(env: object) -> TextEnv[Any, Any]:
     if not isinstance(env, TextEnv):
         raise TypeError(
             f"{env} is not a TextEnv: put wrapped and other environments into "

@@ -1,7 +1,7 @@
-"""Batched `infos` of several environments in Gymnasium's layout, made in arrays from the start.
+"""Batched `infos` of several environments in Gymnasium's layout, built in arrays.
 
-Every key has an array with one entry an environment, and under `_key` the mask of those
-environments that gave one; the entries of the others are 0, False or None.
+Every key has an array with one entry per environment, and `_key` the mask of the environments that
+have the key; the other entries are 0, False or None.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Mask = NDArray[np.bool_]
 
 
 class VectorInfos:
-    """Collects infos from the environments' states. What it returns is never changed later.
+    """Collects infos from the environments' states. Returned arrays are never changed later.
 
     Args:
-        envs: the environments.
+        envs: Environments.
     """
 
     def __init__(self, envs: Sequence[TextEnv[Any, Any]]) -> None:
@@ -35,12 +35,12 @@ class VectorInfos:
         self._detailed = [
             i for i, env in enumerate(envs) if type(env).compute_extra_info is not default
         ]
-        # What is constant in an episode is written when it begins, and copied out ever after.
+        # Values that are constant in an episode are written at its start and copied at each step.
         self._columns: dict[str, Array] = {}
         self._present: dict[str, Mask] = {}
 
     def begin(self, i: int) -> None:
-        """Note the constants of the episode that environment i has begun."""
+        """Write the constants of the episode that environment i has started."""
         env = self._envs[i]
         values = {**env.instance_info, **env.compute_extra_info()}
         for key in values.keys() - self._columns.keys():
@@ -61,7 +61,7 @@ class VectorInfos:
         return infos
 
     def of(self, which: list[int]) -> dict[str, Any]:
-        """Return the infos of the environments of the given numbers; the others are masked."""
+        """Return the infos of the environments with the given indices; the others are masked."""
         self._note_extra_info()
         columns = self._turn_columns([self._envs[i] for i in which])
         columns.update({key: array[which] for key, array in self._columns.items()})
@@ -74,13 +74,13 @@ class VectorInfos:
         return infos
 
     def _note_extra_info(self) -> None:
-        """Write what games tell beyond the rest, which comes and goes with the columns."""
+        """Write the games' extra info into its columns."""
         for i in self._detailed:
             for key, value in self._envs[i].compute_extra_info().items():
                 self._columns[key][i] = value
 
     def _turn_columns(self, envs: Sequence[TextEnv[Any, Any]]) -> dict[str, Array]:
-        """Return what may change in a turn, one array a key."""
+        """Return the values that may change in a turn, one array per key."""
         n = len(envs)
         forms, _, actions, examples = zip(*[env.parsed for env in envs], strict=True)
         success = np.fromiter([env.success for env in envs], np.bool_, n)

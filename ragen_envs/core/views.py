@@ -29,10 +29,10 @@ ImageObservation = dict[str, str | NDArray[np.uint8]]
 
 
 class View(gymnasium.Env[O, A]):
-    """An environment that plays a text game itself and observes it in a way of its own.
+    """An environment that plays a text game and returns other observations.
 
     Args:
-        text_env: the game, which is stepped through this environment only.
+        text_env: Text game. Step it through this environment only.
     """
 
     def __init__(self, text_env: TextEnv[Any, Any]) -> None:
@@ -41,7 +41,7 @@ class View(gymnasium.Env[O, A]):
         self.render_mode = text_env.render_mode
 
     def render(self) -> Any:
-        """Return what `TextEnv.render` does: a picture, a text, or None."""
+        """Render the text game: a picture, a text, or None."""
         return self.text_env.render()
 
     @property
@@ -65,22 +65,22 @@ class ArrayEnv(View[Any, Action]):
     An observation is a dictionary with
 
     - "board": uint8 of shape (tiles, height, width), 1 where a square shows the tile, else 0;
-    - "left": how many turns and how many actions are left, in this order;
-    - "counts": for boards with `counts` alone, such as Minesweeper's mines and squares to open: the
-      numbers, in their order.
+    - "left": the numbers of remaining turns and remaining actions;
+    - "counts": the numbers of the board's `counts`, in order; only in games that have them, such as
+      Minesweeper.
 
-    Where boards are of several sizes, all have the shape of the largest one: what lies beyond a
-    smaller one shows a tile of its own, and its actions are names that nobody knows there.
+    If boards have several sizes, all arrays have the shape of the largest one. Squares outside a
+    smaller board show a separate tile, and their actions are unknown to the game.
 
-    An action is a turn: as many numbers as a turn may have actions. 0 is none, and n is the n-th
-    of `actions`. They run in order, whichever places hold the zeros; a turn of zeros alone is an
-    answer that names no action, with its penalty.
+    An action is a turn: one number for each action that a turn may have. 0 stands for no action,
+    and n for the n-th of `actions`. Zeros are skipped; a turn of zeros only names no action and is
+    penalised.
 
     Args:
-        text_env: the game, which is stepped through this environment only.
+        text_env: Text game. Step it through this environment only.
 
     Raises:
-        ValueError: if the game has no board, or is answered by calls of functions.
+        ValueError: The game has no board, or its response format is "tools".
     """
 
     def __init__(self, text_env: TextEnv[Any, Any]) -> None:
@@ -88,7 +88,10 @@ class ArrayEnv(View[Any, Action]):
         if board is None:
             raise ValueError(f"{text_env.variant.name} has no board, so it cannot be arrays")
         if text_env.response_format == "tools":
-            raise ValueError("arrays are no calls of functions: leave response_format out")
+            raise ValueError(
+                "response_format applies to text observations only; remove it, or set "
+                'observation="text"'
+            )
         super().__init__(text_env)
         self.board = board
         self.actions = board.actions
@@ -112,26 +115,26 @@ class ArrayEnv(View[Any, Action]):
     ) -> tuple[ArrayObservation, dict[str, Any]]:
         """Start an episode, as `TextEnv.reset` does with the same arguments."""
         _, info = self.text_env.reset(seed=seed, options=options)
-        return self._observed(), info
+        return self._observe(), info
 
     def step(
         self, action: Action | Sequence[int]
     ) -> tuple[ArrayObservation, float, bool, bool, dict[str, Any]]:
-        """Take one turn, as `TextEnv.step` does with the answer that names its actions.
+        """Take one turn, like `TextEnv.step` with the response that names its actions.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            ValueError: for another number of numbers, or one that is no action's.
+            ResetNeeded: No episode is running.
+            ValueError: The number of entries is wrong, or an entry is out of range.
         """
         answer = format_answer(self.names_of(action), self._form)
         _, reward, terminated, truncated, info = self.text_env.step(answer)
-        return self._observed(), reward, terminated, truncated, info
+        return self._observe(), reward, terminated, truncated, info
 
     def names_of(self, action: Action | Sequence[int]) -> tuple[str, ...]:
         """Return the names of a turn's actions, in order.
 
         Raises:
-            ValueError: for another number of numbers, or one that is no action's.
+            ValueError: The number of entries is wrong, or an entry is out of range.
         """
         numbers = action.tolist() if isinstance(action, np.ndarray) else action
         known = len(self.actions)
@@ -146,17 +149,17 @@ class ArrayEnv(View[Any, Action]):
         return tuple([self.actions[number - 1] for number in numbers if number])
 
     def action_of(self, names: Sequence[str]) -> Action:
-        """Return the turn of actions that are given by their names, such as `best_actions`' own.
+        """Return the turn for names of actions, such as those of `best_actions`.
 
         Raises:
-            ValueError: for a name that is no action's, or more of them than a turn may have.
+            ValueError: A name is unknown, or there are more names than a turn may have actions.
         """
         if len(names) > self._slots:
             raise ValueError(f"a turn has at most {self._slots} actions, got {len(names)}")
         action = np.zeros(self._slots, dtype=np.int64)
         for place, name in enumerate(names):
             if name not in self.actions:
-                raise ValueError(f"{name!r} is no action; choose from {list(self.actions)}")
+                raise ValueError(f"{name!r} is not an action; choose from {list(self.actions)}")
             action[place] = self.actions.index(name) + 1
         return action
 
@@ -164,11 +167,11 @@ class ArrayEnv(View[Any, Action]):
         """Return the turn that the oracle would take.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
+            ResetNeeded: No episode is running.
         """
         return self.action_of(self.text_env.best_actions())
 
-    def _observed(self) -> ArrayObservation:
+    def _observe(self) -> ArrayObservation:
         game = self.text_env
         left = np.array([game.turns_left, game.actions_left], dtype=self._dtype)
         observed = {"board": planes(self.board, game.tile_numbers()), "left": left}
@@ -182,14 +185,14 @@ class ImageEnv(View[Any, str]):
 
     An observation is a dictionary with
 
-    - "text": what the text game says, with a line in place of the board;
+    - "text": the text of the game, with a line in place of the board;
     - "image": uint8 of shape (height, width, 3), the board in red, green and blue.
 
     Args:
-        text_env: the game, made with `pictured=True`; stepped through this environment only.
+        text_env: Text game, made with `pictured=True`. Step it through this environment only.
 
     Raises:
-        ValueError: if it was made otherwise.
+        ValueError: The game was not made with `pictured=True`.
     """
 
     def __init__(self, text_env: TextEnv[Any, Any]) -> None:
@@ -208,12 +211,12 @@ class ImageEnv(View[Any, str]):
     ) -> tuple[ImageObservation, dict[str, Any]]:
         """Start an episode, as `TextEnv.reset` does with the same arguments."""
         text, info = self.text_env.reset(seed=seed, options=options)
-        return self._observed(text), info
+        return self._observe(text), info
 
     def step(self, action: str) -> tuple[ImageObservation, float, bool, bool, dict[str, Any]]:
         """Take one answer, as `TextEnv.step` does."""
         text, reward, terminated, truncated, info = self.text_env.step(action)
-        return self._observed(text), reward, terminated, truncated, info
+        return self._observe(text), reward, terminated, truncated, info
 
-    def _observed(self, text: str) -> ImageObservation:
+    def _observe(self, text: str) -> ImageObservation:
         return {"text": text, "image": self.text_env.picture()}

@@ -1,4 +1,4 @@
-"""Numbers in what a player reads."""
+"""Numbers with nouns, for the texts of games."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.core.instances import content_hash, partition_of
-from ragen_envs.core.symmetry import canonical_grid, cropped
+from ragen_envs.core.symmetry import canonical_grid, crop
 
 ACTIONS = ("Up", "Down", "Left", "Right")
 GAME = "sokoban"
@@ -99,7 +99,7 @@ class Level:
 
     @cached_property
     def _within_walls(self) -> str:
-        return "\n".join(cropped(self.xsb.split("\n"), WALL))
+        return "\n".join(crop(self.xsb.split("\n"), WALL))
 
     def _squares(self, digits: bytes) -> int:
         # Read as a binary number, backwards, since the first square is the lowest bit.

@@ -1,7 +1,7 @@
-"""What every bridge to another project plays: a task, and one episode of it, as text."""
+"""The core of all bridges to other projects: tasks, and episodes of text."""
 
 from ragen_envs.integrations.bridging.episode import Episode, Turn
-from ragen_envs.integrations.bridging.rollouts import Rollouts
+from ragen_envs.integrations.bridging.noise_seeds import NoiseSeedCounter
 from ragen_envs.integrations.bridging.task import Task, tasks
 
-__all__ = ["Episode", "Rollouts", "Task", "Turn", "tasks"]
+__all__ = ["Episode", "NoiseSeedCounter", "Task", "Turn", "tasks"]

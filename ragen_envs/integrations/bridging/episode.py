@@ -1,4 +1,4 @@
-"""An environment by its id, played as text, with what another project may be told of it."""
+"""Episodes of an environment, played as text, with the info that other projects may see."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ WHILE_RUNNING = (
     "turn",
     "actions_left",
 )
-"""The keys of `info` that a player may know in the middle of an episode."""
+"""Keys of `info` that are reported during an episode."""
 AT_THE_END = ("success", "is_success", "score")
-"""Those that are told when it is over; before, they might tell which answer is right."""
+"""Keys of `info` that are reported at the end only, since they may reveal the solution."""
 
 
 class Turn(NamedTuple):
-    """What one answer led to.
+    """The result of one response.
 
     Attributes:
-        observation: the text that the player reads next.
-        reward: of this answer.
-        terminated: whether the rules ended the episode.
-        truncated: whether its budget did.
-        info: what may be told: `WHILE_RUNNING`, and at the end `AT_THE_END`, as far as they exist.
+        observation: Next text of the player.
+        reward: Reward of the response.
+        terminated: The rules ended the episode.
+        truncated: The budget ended the episode.
+        info: The keys `WHILE_RUNNING`, and at the end also `AT_THE_END`, if they exist.
     """
 
     observation: str
@@ -55,22 +55,21 @@ class Turn(NamedTuple):
 
 
 class Episode:
-    """One environment, one episode at a time; answers are whole texts, as a model gives them.
+    """One environment, one episode at a time; responses are whole texts of a model.
 
     Args:
-        env: an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        split: where instances come from.
-        response_format: the form of the answers.
-        options: further arguments of the environment.
+        env: Id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
+        split: Split of the instances.
+        response_format: Format of the responses.
+        options: Extra arguments of the environment.
 
     Attributes:
-        env: the environment that Gymnasium made.
-        task: that of the present episode; None before the first `reset`.
-        turns: of the present episode, so far.
+        env: Environment that Gymnasium made.
+        task: Task of the current episode; None before the first `reset`.
+        turns: Turns of the current episode.
 
     Raises:
-        ValueError: for an id that nothing registers, an argument that the environment does not
-            take, or one that it refuses; with what to do.
+        ValueError: The id is not registered, or the environment does not take an argument.
     """
 
     def __init__(
@@ -82,21 +81,21 @@ class Episode:
     ) -> None:
         self._arguments = (env, split, response_format)
         self._info: Mapping[str, Any] = {}
-        self.env = _made(env, split, response_format, options)
+        self.env = _make_env(env, split, response_format, options)
         self.task: Task | None = None
         self.turns: list[Turn] = []
 
     def reset(self, seed: int, noise_seed: int = 0) -> str:
-        """Begin an episode, and return its first observation.
+        """Start an episode, and return its first observation.
 
         Args:
-            seed: which instance of the split, from 0 on.
-            noise_seed: which noise. An environment of another package is asked with the option
-                `noise_seed` for all but 0.
+            seed: Index of the instance in the split.
+            noise_seed: Seed of the noise. Environments of other packages get the option
+                `noise_seed` unless it is 0.
 
         Raises:
-            ValueError: for a seed or noise seed that is not such a number, or an environment whose
-                observation is no text. The episode before goes on.
+            ValueError: A seed is not an int of at least 0, or the observation is not a str. The
+                running episode continues.
         """
         for name, value in (("seed", seed), ("noise_seed", noise_seed)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
@@ -112,11 +111,11 @@ class Episode:
         return observation
 
     def step(self, answer: str) -> Turn:
-        """Take one answer.
+        """Take one response.
 
         Raises:
-            ResetNeeded: before the first `reset`, and after the end of an episode.
-            TypeError: if the answer is not a str.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
         """
         if not isinstance(answer, str):
             raise TypeError(f"an answer is a str, got {type(answer).__name__}")
@@ -124,8 +123,8 @@ class Episode:
             raise ResetNeeded("the episode is over or never began: call reset first")
         observation, reward, terminated, truncated, self._info = self.env.step(answer)
         over = bool(terminated or truncated)
-        told = _told(self._info, over)
-        turn = Turn(observation, float(reward), bool(terminated), bool(truncated), told)
+        info = _select_info(self._info, over)
+        turn = Turn(observation, float(reward), bool(terminated), bool(truncated), info)
         self.turns.append(turn)
         return turn
 
@@ -136,8 +135,8 @@ class Episode:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What may be told now, see `Turn.info`."""
-        return _told(self._info, self.done)
+        """The current info, see `Turn.info`."""
+        return _select_info(self._info, self.done)
 
     @property
     def total_reward(self) -> float:
@@ -153,7 +152,7 @@ class Episode:
 
     @property
     def instances(self) -> int | None:
-        """How many instances the split has; None if it has no end, or nothing says how many."""
+        """Number of instances in the split; None if it is unbounded or unknown."""
         inner = self.env.unwrapped
         if not isinstance(inner, TextEnv) or inner.split == "train":
             return None
@@ -161,11 +160,11 @@ class Episode:
         return size
 
     def oracle(self) -> str:
-        """Return what a player answers who knows all but the noise still to come.
+        """Return the response of the oracle.
 
         Raises:
-            ValueError: for an environment of another package, which has no oracle.
-            ResetNeeded: before the first `reset`, and after the end of an episode.
+            ValueError: The environment is of another package, which has no oracle.
+            ResetNeeded: No episode is running.
         """
         inner = self.env.unwrapped
         if not isinstance(inner, TextEnv):
@@ -173,16 +172,16 @@ class Episode:
         return oracle_answer(inner)
 
     def close(self) -> None:
-        """Free what the environment holds; it is not used again."""
+        """Close the environment."""
         self.env.close()
 
 
-def _told(info: Mapping[str, Any], over: bool) -> dict[str, Any]:
+def _select_info(info: Mapping[str, Any], over: bool) -> dict[str, Any]:
     names = (*WHILE_RUNNING, *AT_THE_END) if over else WHILE_RUNNING
     return {name: info[name] for name in names if name in info}
 
 
-def _made(
+def _make_env(
     env: str, split: str, response_format: str, options: dict[str, Any]
 ) -> gymnasium.Env[Any, Any]:
     spec = _spec(env)

@@ -1,4 +1,4 @@
-"""What one episode is of: an environment, an instance and its noise, in plain values."""
+"""Tasks: an environment, an instance and its noise, in plain values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ragen_envs.core.protocol import AnswerFormat
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One instance with one course of noise; its fields are plain values, as data sets hold them.
+    """One instance with one noise seed, in plain values for data sets.
 
     Attributes:
-        env: an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        seed: which instance of the split, from 0 on.
-        noise_seed: which noise; the members of a group differ in it alone.
-        split: where the instance comes from.
-        response_format: the form of the answers.
+        env: Id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
+        seed: Index of the instance in the split.
+        noise_seed: Seed of the noise; the members of a group differ in it only.
+        split: Split of the instance.
+        response_format: Format of the responses.
     """
 
     env: str
@@ -37,18 +37,18 @@ def tasks(
     response_format: AnswerFormat = "think",
     first_seed: int = 0,
 ) -> Iterator[Task]:
-    """Return the tasks of so many instances, the rollouts of an instance side by side.
+    """Return the tasks of several instances, the rollouts of an instance one after another.
 
     Args:
-        env: as a task's.
-        instances: how many, from `first_seed` on.
-        rollouts: of each instance, from 0 on.
-        split: as a task's.
-        response_format: as a task's.
-        first_seed: of the first instance.
+        env: Id, see `Task`.
+        instances: Number of instances.
+        rollouts: Number of rollouts per instance, with noise seeds from 0.
+        split: Split of the instances.
+        response_format: Format of the responses.
+        first_seed: Seed of the first instance.
 
     Raises:
-        ValueError: for a number that is out of range.
+        ValueError: A number is out of range.
     """
     for name, value, least in (
         ("instances", instances, 1),

@@ -6,7 +6,7 @@ from typing import Any
 
 import gymnasium
 
-from ragen_envs.integrations.bridging.foreign import actions, check_step, observations, sendable
+from ragen_envs.integrations.bridging.third_party import actions, check_step, observations, sendable
 from ragen_envs.integrations.openenv.served import ENDLESS
 
 

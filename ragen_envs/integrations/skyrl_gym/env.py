@@ -13,10 +13,10 @@ from skyrl_gym.envs.base_text_env import (  # type: ignore[import-untyped]
 import ragen_envs  # noqa: F401  (its ids)
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
-from ragen_envs.integrations.bridging import Episode, Rollouts, Task
+from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
 
 Conversation = list[dict[str, str]]
-_ROLLOUTS = Rollouts.of_process()
+_NOISE_SEEDS = NoiseSeedCounter.of_process()
 
 
 class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
@@ -122,7 +122,7 @@ def _task(env: str | None, row: Mapping[str, Any]) -> Task:
     seed, noise_seed = row["seed"], row.get("rollout")
     split = cast(Split, row.get("split", "train"))
     if noise_seed is None:
-        noise_seed = _ROLLOUTS.next(env, split, seed)
+        noise_seed = _NOISE_SEEDS.next(env, split, seed)
     response_format = cast(ResponseFormat, row.get("response_format", "think"))
     return Task(env, seed, noise_seed, split, response_format)
 

@@ -10,7 +10,7 @@ from ragen_envs.core.protocol import ACT
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.tool_calls import Call, CallError
 from ragen_envs.core.tools import OUT_OF_FORM, answer_of
-from ragen_envs.integrations.bridging import Episode, Rollouts
+from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter
 from ragen_envs.integrations.trl.methods import methods
 
 
@@ -26,7 +26,7 @@ class ToolEnvironment:
 
     _env: ClassVar[str]
     _arguments: ClassVar[dict[str, Any]]
-    _rollouts: ClassVar[Rollouts]
+    _noise_seeds: ClassVar[NoiseSeedCounter]
 
     def __init__(self) -> None:
         self.episode: Episode | None = None
@@ -58,7 +58,7 @@ class ToolEnvironment:
         if episode is None:
             episode = self._episodes[split] = Episode(self._env, split, **self._arguments)
         if rollout is None:
-            rollout = self._rollouts.next(self._env, split, seed)
+            rollout = self._noise_seeds.next(self._env, split, seed)
         first = episode.reset(seed, rollout)
         self.episode = episode
         return first
@@ -107,7 +107,11 @@ def environment(env: str, **options: Any) -> type[ToolEnvironment]:
     inner = Episode(env, **options).env.unwrapped
     # An environment of another package takes any text.
     form = {"response_format": "tools"} if isinstance(inner, TextEnv) else {}
-    members = {"_env": env, "_arguments": {**options, **form}, "_rollouts": Rollouts.of_process()}
+    members = {
+        "_env": env,
+        "_arguments": {**options, **form},
+        "_noise_seeds": NoiseSeedCounter.of_process(),
+    }
     # TRL names the column of the rewards by the class.
     name = env.rpartition("/")[2]
     return type(name, (ToolEnvironment,), {**members, **methods(inner)})

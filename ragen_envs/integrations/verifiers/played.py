@@ -13,7 +13,7 @@ from verifiers.v1.clients import EvalClientConfig, ModelContext
 from verifiers.v1.env import Env, RunSlot
 from verifiers.v1.utils.loaders import env_config_type, load_environment
 
-from ragen_envs.integrations.bridging.foreign import actions, check_step, observations, sendable
+from ragen_envs.integrations.bridging.third_party import actions, check_step, observations, sendable
 from ragen_envs.integrations.verifiers.seat import Messages, Seat, started
 
 _PLAYER = {"harness": {"id": "ragen-verifiers"}, "runtime": {"type": "subprocess"}}

@@ -100,9 +100,9 @@ def test_a_call_in_form_is_an_answer_in_form_that_names_its_actions_alone(
         (SEVERAL, [], "no function was called"),
         (SEVERAL, [Call("move", "{}")], "there is no function 'move'; call act"),
         (SHOP, [Call("act", "{}")], "there is no function 'act'; call search or click"),
-        (SEVERAL, [Call("act", "{")], "the arguments of act are no JSON: "),
-        (SEVERAL, [Call("act", "[" * 100_000)], "the arguments of act are no JSON: "),
-        (SEVERAL, [Call("act", "9" * 5000)], "the arguments of act are no JSON: "),
+        (SEVERAL, [Call("act", "{")], "the arguments of act are not JSON: "),
+        (SEVERAL, [Call("act", "[" * 100_000)], "the arguments of act are not JSON: "),
+        (SEVERAL, [Call("act", "9" * 5000)], "the arguments of act are not JSON: "),
         (SEVERAL, [Call("act", '["Up"]')], "are an object with 'actions' alone"),
         (SEVERAL, [Call("act", "{}")], "are an object with 'actions' alone"),
         (SEVERAL, [Call("act", {"action": ["Up"]})], "are an object with 'actions' alone"),
@@ -188,5 +188,5 @@ def test_the_first_observation_asks_for_calls():
 
 
 def test_an_action_of_another_game_is_no_call():
-    with pytest.raises(ValueError, match=r"^'Up' is no call of search or click$"):
+    with pytest.raises(ValueError, match=r"^'Up' is not a call of search or click$"):
         calls_of(started(SHOP), ["Up"])

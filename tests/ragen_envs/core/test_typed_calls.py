@@ -131,7 +131,7 @@ def test_native_calls_and_texts_stand_for_each_other():
         (Call("cancel", {}), "the arguments of cancel are an object with 'id' alone"),
         (Call("done", {"x": 1}), "the arguments of done are an object with nothing alone"),
         (Call("cancel", "[]"), "cancel: no object"),
-        (Call("cancel", "{"), "the arguments of cancel are no JSON"),
+        (Call("cancel", "{"), "the arguments of cancel are not JSON"),
         (Call("cancel", {"id": 3}), "id is a string, got int"),
         (Call("cancel", {"id": "E1 x=2"}), "id holds '=', which no value does"),
         (Call("cancel", {"id": "E1 || done"}), r"id is one action, without \|\|"),

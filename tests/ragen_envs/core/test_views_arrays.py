@@ -175,7 +175,7 @@ def test_a_game_without_a_board_names_those_that_have_one(id_, maker, observatio
 def test_other_observations_and_calls_of_functions_are_refused():
     with pytest.raises(ValueError, match=r"observation 'video' is unknown; choose one of \['text"):
         make("Sokoban-v0", observation="video")
-    with pytest.raises(ValueError, match="arrays are no calls of functions: leave response_format"):
+    with pytest.raises(ValueError, match="response_format applies to text observations only"):
         make("Sokoban-v0", observation="array", response_format="tools")
     with pytest.raises(ValueError, match="Count-v0 has no board, so it cannot be arrays"):
         ArrayEnv(count())
@@ -202,7 +202,7 @@ def test_actions_have_the_names_of_the_texts():
     env = make("FrozenLake-v0", observation="array")
     assert env.action_of(["Left", "Up"]).tolist() == [4, 1, 0, 0, 0]
     assert env.names_of([0, 4, 0, 1, 0]) == ("Left", "Up")
-    with pytest.raises(ValueError, match=r"'up' is no action; choose from \['Up', 'Right'"):
+    with pytest.raises(ValueError, match=r"'up' is not an action; choose from \['Up', 'Right'"):
         env.action_of(["up"])
     with pytest.raises(ValueError, match="a turn has at most 5 actions, got 6"):
         env.action_of(["Up"] * 6)

@@ -11,7 +11,7 @@ from skyrl_gym.envs.base_text_env import BaseTextEnv
 from skyrl_gym.metrics import aggregate_for_environment
 
 from ragen_envs.core.policies import oracle_answer
-from ragen_envs.integrations.bridging import Rollouts, tasks
+from ragen_envs.integrations.bridging import NoiseSeedCounter, tasks
 from ragen_envs.integrations.skyrl_gym import env as bridge
 from ragen_envs.integrations.skyrl_gym import rows
 from tests.ragen_envs.support import IDS, make
@@ -22,7 +22,7 @@ DOWN = "<think></think><answer>Down || Right || Down || Right || Down</answer>"
 
 @pytest.fixture(autouse=True)
 def _numbered_from_nought(monkeypatch):
-    monkeypatch.setattr(bridge, "_ROLLOUTS", Rollouts())
+    monkeypatch.setattr(bridge, "_NOISE_SEEDS", NoiseSeedCounter())
 
 
 def begun(row, **limits):

@@ -1,4 +1,4 @@
-"""What Gymnasium environments of other owners' episodes have in common: spaces and early steps."""
+"""Spaces and checks of Gymnasium environments whose episodes are run by third-party code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Text
 
 _OBSERVATION = 1 << 20
-"""Characters in the longest observation."""
+"""Maximum characters of an observation."""
 _ACTION = 4096
-"""Characters in the longest action that the space samples; `step` takes any length."""
+"""Maximum characters of a sampled action; `step` takes any length."""
 
 
 class AnyText(Text):
-    """Gymnasium's `Text` without a charset: others may use any characters."""
+    """Gymnasium's `Text` without a charset, since third-party texts may use any characters."""
 
     def contains(self, x: Any) -> bool:
         """Whether something is a str that is not too long."""
@@ -22,21 +22,21 @@ class AnyText(Text):
 
 
 def observations() -> AnyText:
-    """Return a space of what may be read."""
+    """Return the space of observations."""
     return AnyText(_OBSERVATION, min_length=0)
 
 
 def actions() -> AnyText:
-    """Return a space of what may be answered."""
+    """Return the space of responses."""
     return AnyText(_ACTION, min_length=0)
 
 
 def check_step(action: Any, running: bool) -> None:
-    """Refuse a step that the owner should not see.
+    """Check a step before the third-party code sees it.
 
     Raises:
-        ResetNeeded: if no episode is running.
-        TypeError: if the answer is not a str.
+        ResetNeeded: No episode is running.
+        TypeError: The response is not a str.
     """
     if not isinstance(action, str):
         raise TypeError(f"an answer is a str, got {type(action).__name__}")
@@ -45,5 +45,5 @@ def check_step(action: Any, running: bool) -> None:
 
 
 def sendable(answer: str) -> str:
-    """Return an answer with "?" for half a surrogate pair, which JSON of UTF-8 cannot hold."""
+    """Replace lone surrogates, which JSON in UTF-8 cannot contain, by "?"."""
     return answer.encode(errors="replace").decode()

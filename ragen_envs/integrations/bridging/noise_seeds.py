@@ -1,4 +1,4 @@
-"""The noise of a group's members, where a trainer repeats a task and does not number the copies."""
+"""Noise seeds of a group's members, for trainers that do not number the copies of a task."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from threading import Lock
 from ragen_envs.core.instances import Split
 
 
-class Rollouts:
-    """Numbers the episodes of each instance, so that those of a group differ in their noise.
+class NoiseSeedCounter:
+    """Counts the episodes of each instance, so that those of a group differ in their noise.
 
     Args:
-        first: the number of an instance's first episode.
-        step: how much greater the next one's is.
+        first: Noise seed of an instance's first episode.
+        step: Increase from one episode to the next.
     """
 
     def __init__(self, first: int = 0, step: int = 1) -> None:
@@ -23,10 +23,10 @@ class Rollouts:
         self._lock = Lock()
 
     @classmethod
-    def of_process(cls) -> Rollouts:
-        """Return numbers that no other process of the same run gives.
+    def of_process(cls) -> NoiseSeedCounter:
+        """Return a counter whose seeds no other process of the run uses.
 
-        Launchers such as torchrun say which process of how many this is, in RANK and WORLD_SIZE.
+        Launchers such as torchrun set RANK and WORLD_SIZE.
         """
         return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
 
@@ -34,9 +34,9 @@ class Rollouts:
         """Return the noise seed of an instance's next episode.
 
         Args:
-            env: the environment's id.
-            split: where the instance comes from.
-            seed: which instance it is.
+            env: Id of the environment.
+            split: Split of the instance.
+            seed: Index of the instance.
         """
         with self._lock:
             begun = self._begun[env, split, seed]
