@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.analysis.failures import COMMON
-from ragen_bench.scores.summary import baseline
+from ragen_bench.scores.summary import compute_baseline
 from ragen_bench.suites import held_out_size, make_env
 from ragen_envs.core.game_spec import GameSpec
 from ragen_envs.core.protocol import format_answer
@@ -144,7 +144,7 @@ def _variants(game: GameSpec, env_class: Any) -> str:
 def _players(game: GameSpec) -> str:
     rows = ["| id | random success | random score | best score |", "| --- " * 4 + "|"]
     for env in game.ids:
-        found = baseline("random", env, "test", range(held_out_size(env)))
+        found = compute_baseline("random", env, "test", range(held_out_size(env)))
         low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
         rows.append(
             f"| `{env}` | {100 * found['success']:.1f} % [{low}, {high}] | "

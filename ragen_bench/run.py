@@ -17,9 +17,13 @@ from ragen_bench.pages.escaping import shown
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import EpisodeRecord, Json, Object, RunConfig
-from ragen_bench.scores.levels import success_at
-from ragen_bench.scores.metrics import estimate_of
-from ragen_bench.scores.summary import NOT_WRITTEN, no_summary, summarise, written_summary
+from ragen_bench.scores.metrics import estimate_of, estimate_success
+from ragen_bench.scores.summary import (
+    FOREIGN_SUMMARY_ERRORS,
+    bad_summary_error,
+    read_summary,
+    summarise,
+)
 from ragen_bench.statistics import Estimate, Interval
 from ragen_bench.suites import env_id
 from ragen_bench.user_code import FUNCTION_FORMS, find_import_name
@@ -134,7 +138,7 @@ class Run:
 
     @cached_property
     def _summary(self) -> Object:
-        return written_summary(self.directory) or summarise(self.directory)
+        return read_summary(self.directory) or summarise(self.directory)
 
     @property
     def complete(self) -> bool:
@@ -153,7 +157,7 @@ class Run:
         with _check_summary(self.path):
             return [_read_metrics(row) for row in self._summary["envs"]]
 
-    def success_at(self, level: float = 0.95, exact: bool = False) -> Mapping[str, Estimate]:
+    def estimate_success(self, level: float = 0.95, exact: bool = False) -> Mapping[str, Estimate]:
         """Return success by environment with intervals of another level, or with exact ones.
 
         Args:
@@ -164,7 +168,7 @@ class Run:
             UserError: If the level is invalid, or exact intervals are asked for several samples per
                 instance.
         """
-        return success_at(self.directory.episodes(), level, exact)
+        return estimate_success(self.directory.episodes(), level, exact)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a data frame with a row for each episode.
@@ -218,8 +222,8 @@ def _check_summary(path: Path) -> Iterator[None]:
     """Raise a UserError if a summary was not written by the harness."""
     try:
         yield
-    except NOT_WRITTEN:
-        raise no_summary(path) from None
+    except FOREIGN_SUMMARY_ERRORS:
+        raise bad_summary_error(path) from None
 
 
 def _read_estimate(row: Object, name: str) -> Estimate | None:

@@ -1,4 +1,4 @@
-"""Text that others wrote, made fit for a terminal."""
+"""Text for terminals: untrusted text with its control characters escaped, and durations."""
 
 from __future__ import annotations
 
@@ -19,3 +19,15 @@ def _shown(character: str) -> str:
     if harmless or unicodedata.category(character) == "Zs":
         return character
     return repr(character)[1:-1]
+
+
+_UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration with its unit, to two digits or more; it is never zero."""
+    for size, unit in _UNITS:
+        if seconds >= 1.5 * size:
+            count = seconds / size
+            return f"{count:.2g} {unit}" if count < 10 else f"{count:,.0f} {unit}"
+    return "1 ms at most"

@@ -23,8 +23,8 @@ from ragen_bench.models import (
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import load
 from ragen_bench.opponents.pair import ModelPair
-from ragen_bench.statistics.duration import duration
 from ragen_bench.suites import make_env, plays
+from ragen_bench.visible import format_duration
 
 Status = Literal["ok", "warn", "FAIL"]
 _ORACLE_INSTANCES = 16
@@ -263,7 +263,7 @@ def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: fl
     return Finding(
         "pace",
         "ok",
-        f"an answer{written} takes {duration(seconds_each)}; {_number(episodes, 'episode')} "
+        f"an answer{written} takes {format_duration(seconds_each)}; {_number(episodes, 'episode')} "
         f"{'takes' if episodes == 1 else 'take'} {_range(least, most)}",
     )
 
@@ -274,7 +274,9 @@ def _number(count: int, thing: str) -> str:
 
 def _range(least: float, most: float) -> str:
     """Return two durations in words, their unit once where it is the same."""
-    (low, unit), (high, other) = (duration(seconds).split(maxsplit=1) for seconds in (least, most))
+    (low, unit), (high, other) = (
+        format_duration(seconds).split(maxsplit=1) for seconds in (least, most)
+    )
     if (low, unit) == (high, other):
         return f"{low} {unit}"
     return f"{low} to {high} {other}" if unit == other else f"{low} {unit} to {high} {other}"

@@ -76,7 +76,7 @@ class Compare(JsonOptions, ForeignOptions, Command):
     def _compare_splits(self) -> int:
         """Print how one model does on public and on sealed instances."""
         from ragen_bench.runs.directory import read_run
-        from ragen_bench.scores.contamination import contamination
+        from ragen_bench.scores.contamination import compare_public_and_sealed
         from ragen_bench.terminal.console import plain_console
 
         if self.public is None or self.sealed is None or self.runs or self.html:
@@ -85,7 +85,7 @@ class Compare(JsonOptions, ForeignOptions, Command):
             )
         with self.output() as content:
             self.import_environments()
-            content.update(contamination(read_run(self.public), read_run(self.sealed)))
+            content.update(compare_public_and_sealed(read_run(self.public), read_run(self.sealed)))
             if not self.prints_json:
                 console = plain_console()
                 console.print(_lead_table(content))
@@ -101,12 +101,12 @@ def _print_comparison(console: Console, differences: Object) -> None:
 
 
 def _print_comparisons(console: Console, compared: Object) -> None:
-    from ragen_bench.scores.comparison_rows import notes_of
+    from ragen_bench.scores.compare import collect_notes
 
     for run in compared["runs"]:
         _print_run(console, run["name"], run)
     console.print(comparisons_table(compared))
-    _print_notes(console, notes_of(compared))
+    _print_notes(console, collect_notes(compared))
 
 
 def _print_run(console: Console, letter: str, run: Object) -> None:
@@ -121,7 +121,7 @@ def _print_notes(console: Console, notes: list[str]) -> None:
 def comparison_table(differences: Object) -> MetricsTable:
     """Return a table of two runs, with two rows for each environment and for the mean."""
     from ragen_bench.pages.formats import short
-    from ragen_bench.scores.comparison_rows import has_mean
+    from ragen_bench.scores.compare import has_mean
     from ragen_bench.terminal.tables import MetricsTable
 
     title = f"A - B on the {differences['split']} split"
@@ -142,14 +142,14 @@ def comparison_table(differences: Object) -> MetricsTable:
 def comparisons_table(compared: Object) -> MetricsTable:
     """Return a table of several runs, with two rows for each run but the first."""
     from ragen_bench.pages.formats import short
-    from ragen_bench.scores.comparison_rows import MEAN, rows_by_environment
+    from ragen_bench.scores.compare import MEAN, group_by_environment
     from ragen_bench.terminal.tables import MetricsTable
 
     split = compared["comparisons"][0]["split"]
     title = f"A - X on the {split} split, for each other run X"
     columns = ("n", "A", "X", "A - X", "95 %", "finds", "A>X", "X>A")
     table = MetricsTable(title, _UNCORRECTED + _CAPTION.format("X"), columns)
-    for env, rows in rows_by_environment(compared).items():
+    for env, rows in group_by_environment(compared).items():
         table.add_row("mean" if env == MEAN else short(env))
         for letter, row in rows:
             main, norm = _mean_cells(row) if env == MEAN else _env_cells(row)

@@ -15,7 +15,7 @@ from rich.console import Console
 from ragen_bench.errors import INTERRUPTED, UserError, unknown
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import Object
-from ragen_bench.scores.summary import written_summary
+from ragen_bench.scores.summary import read_summary
 from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.options import EvaluationOptions, parse_options
 from ragen_bench.settings.run_names import default_path
@@ -131,7 +131,7 @@ def to_arguments(options: EvaluationOptions, path: Path, prices: Path | None) ->
 def _print_tables(console: Console, paths: Sequence[Path]) -> None:
     """Print a table for each group of runs that played the same instances."""
     runs = [read_run(path) for path in paths if (path / "run.json").is_file()]
-    summaries = [summary for run in runs if (summary := written_summary(run))]
+    summaries = [summary for run in runs if (summary := read_summary(run))]
     for scope in dict.fromkeys(map(_scope, summaries)):
         console.print(players_table([each for each in summaries if _scope(each) == scope]))
 

@@ -47,7 +47,7 @@ class Plan(JsonOptions, Command):
     def run(self) -> int:
         """Print the table, or write it as JSON."""
         from ragen_bench.runs.directory import read_run
-        from ragen_bench.scores.plan import plan
+        from ragen_bench.scores.plan import plan_comparison
         from ragen_bench.suites import select
         from ragen_bench.terminal.console import plain_console
 
@@ -62,7 +62,9 @@ class Plan(JsonOptions, Command):
                 instances = {env.id: len(env.played) for env in runs[0].config.envs}
             else:
                 instances = select(self.suite, self.env, None)
-            content.update(plan(self.difference / 100, instances, self.success / 100, runs))
+            content.update(
+                plan_comparison(self.difference / 100, instances, self.success / 100, runs)
+            )
             if not self.prints_json:
                 _print_plan(plain_console(), content)
         return 0

@@ -25,7 +25,7 @@ class Report(PriceOptions, ReplayOptions, Command):
         """Recompute the summary, print it, and write the report."""
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.cost import load_prices
-        from ragen_bench.scores.levels import success_at
+        from ragen_bench.scores.metrics import estimate_success
         from ragen_bench.terminal.console import plain_console
         from ragen_bench.terminal.results import show_results, success_lines
 
@@ -37,7 +37,9 @@ class Report(PriceOptions, ReplayOptions, Command):
         lines = []
         if self.exact or self.confidence is not None:
             level = 0.95 if self.confidence is None else self.confidence / 100
-            lines = success_lines(success_at(run.episodes(), level, self.exact), level, self.exact)
+            lines = success_lines(
+                estimate_success(run.episodes(), level, self.exact), level, self.exact
+            )
         show_results(console, run, prices)
         for line in lines:
             console.print(line, soft_wrap=True)

@@ -9,8 +9,8 @@ from typing import Any
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 
 from ragen_bench.environments import is_text_env
-from ragen_bench.scores.baselines import floor_and_ceiling
-from ragen_bench.scores.metrics import rounded, rounded_interval
+from ragen_bench.scores.baselines import compute_floor_and_ceiling
+from ragen_bench.scores.metrics import round_interval, round_value
 from ragen_bench.statistics import Estimate, mean_estimate, mean_of
 from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import open_key
@@ -28,7 +28,7 @@ def episodes_mean() -> Metric:
         means = {}
         for env, found in _by_environment(scores):
             values = [each.score.as_float() for each in found]
-            means[env] = rounded(sum_in_order(values) / len(values))
+            means[env] = round_value(sum_in_order(values) / len(values))
         return means
 
     return of
@@ -87,18 +87,18 @@ def _bounds(env: str, split: Split, seeds: list[int]) -> tuple[float, float]:
     key = open_key() if split == "sealed" else ""
     each = [_bounds_of(env, split, seed, key) for seed in seeds]
     floor, ceiling = (sum_in_order(bounds) / len(seeds) for bounds in zip(*each, strict=True))
-    return rounded(floor), rounded(ceiling)
+    return round_value(floor), round_value(ceiling)
 
 
 @lru_cache(maxsize=1 << 14)
 def _bounds_of(env: str, split: Split, seed: int, _key: str) -> tuple[float, float]:
     """Return those of an instance; Inspect asks again and again while episodes come in."""
-    return floor_and_ceiling(env, split, [seed])
+    return compute_floor_and_ceiling(env, split, [seed])
 
 
 def _rounded(estimate: Estimate) -> Estimate:
-    low, high = rounded_interval(estimate.interval)
-    return Estimate(rounded(estimate.value), (low, high))
+    low, high = round_interval(estimate.interval)
+    return Estimate(round_value(estimate.value), (low, high))
 
 
 def _by_environment(scores: list[SampleScore]) -> Iterator[tuple[str, list[SampleScore]]]:

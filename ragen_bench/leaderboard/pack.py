@@ -25,7 +25,7 @@ from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.runs.json_lines import line_of
 from ragen_bench.runs.schema import Object
 from ragen_bench.scores.cost import Prices
-from ragen_bench.scores.summary import summary_of
+from ragen_bench.scores.summary import compute_summary
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def pack(
             "episodes_sha256": digest,
             "episodes_bytes": length,
             "run": run.config.as_json(),
-            "summary": summary_of(run.config, run.episodes(), run.seconds(), prices=prices),
+            "summary": compute_summary(run.config, run.episodes(), run.seconds(), prices=prices),
         }
         _write_entry(entry, draft / ENTRY_JSON)
         _refuse_existing(out)  # the replay may have taken hours

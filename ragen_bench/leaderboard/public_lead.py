@@ -21,7 +21,7 @@ from ragen_bench.leaderboard.plausibility import RARE, SCRIPTED, Sign
 from ragen_bench.leaderboard.schema import Entry, Figure, parse_entry, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.schema import RunConfig, Text
-from ragen_bench.scores.contamination import UNSEEN, differing_settings, leads
+from ragen_bench.scores.contamination import UNSEEN, find_leads, find_setting_differences
 from ragen_bench.statistics import Estimate, mean_of
 
 ENTRIES = "entries"
@@ -118,9 +118,9 @@ def find_public_leads(entry: EntryScores, others: Iterable[EntryScores]) -> list
 def _compare(public: EntryScores, unseen: EntryScores) -> Sign | None:
     if public.is_unseen or not unseen.is_unseen or public.run.model in SCRIPTED:
         return None
-    if differing_settings(public.run, unseen.run):
+    if find_setting_differences(public.run, unseen.run):
         return None
-    differences = leads(public.success, unseen.success)
+    differences = find_leads(public.success, unseen.success)
     if not differences:
         return None
     lead = mean_of(list(differences.values()))

@@ -25,7 +25,7 @@ from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
-from ragen_bench.scores.summary import summary_of
+from ragen_bench.scores.summary import compute_summary
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of checked and of planned episodes."""
@@ -227,7 +227,7 @@ def _check_episodes(
 
 def _check_summary(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Verdict) -> None:
     """Recompute the summary, with the baselines, and compare."""
-    computed = _without_claims(summary_of(entry.run, episodes, {}))
+    computed = _without_claims(compute_summary(entry.run, episodes, {}))
     recorded = _without_claims(entry.summary.as_json())
     if difference := first_difference(recorded, computed, "summary"):
         raise EntryError(difference)

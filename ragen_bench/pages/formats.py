@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from ragen_bench.runs.schema import RunConfig
-from ragen_bench.statistics import detectable_beside
+from ragen_bench.statistics import detectable_between
 
 NONE = "–"  # noqa: RUF001 - an en dash, as tables have it
 _MINUS = "\N{MINUS SIGN}"
@@ -48,7 +48,7 @@ def fixed(value: float | None, digits: int = 2) -> str:
 
 def found_beside(interval: Sequence[float], digits: int = 3) -> str:
     """Return how far another such figure must be to be told from one with this 95 % interval."""
-    least = detectable_beside((interval[0], interval[1]))
+    least = detectable_between((interval[0], interval[1]))
     return fixed(least, digits)
 
 

@@ -1,7 +1,6 @@
-"""Baselines: what the random player and the oracle score on instances.
+"""Baselines: the scores of the random player and the oracle on instances.
 
-The random player's score is the floor, the best player's expected score the ceiling, between
-which a model's score is normalised.
+A model's score is normalised between the random player's score and the best player's expected one.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import pair_with_rule
 from ragen_bench.runs.schema import EpisodeRecord, Indices, Object
-from ragen_bench.scores.metrics import figures, light, rounded
+from ragen_bench.scores.metrics import compute_metrics, drop_texts, round_value
 from ragen_bench.suites import make_env, plays
 from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import open_key
 from ragen_envs.core.sums import sum_in_order
 
 Player = Literal["random", "oracle"]
-_FIGURES = ("episodes", "success", "success_interval", "score")
+_METRICS = ("episodes", "success", "success_interval", "score")
 _SAMPLES = 16
-"""Episodes on each instance."""
+"""Episodes per instance."""
 _SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
 
 
-def baseline(
+def compute_baseline(
     player: Player,
     env: str,
     split: Split,
@@ -39,46 +38,45 @@ def baseline(
     random_player: RandomPlayer | None = None,
     draw: str = "",
 ) -> Object | None:
-    """Return the figures of a player on instances of a split.
+    """Return the metrics of a player on instances of a split, cached for the process.
 
-    Its `ceiling` is the best player's expected score, which the environments know exactly, or an
-    estimate of a reference player's, see `find_reference`; what the oracle scored here is one
-    sample of it. They are played once a process. None where another package's environment has no
-    oracle, or lists no actions for the random player.
+    `ceiling` is the best player's expected score, exact or estimated with a reference player, see
+    `find_reference`. The oracle's `score` is one sample of it. The result is None for a third-party
+    environment without an oracle, or without legal actions for the random player.
 
     Args:
-        player: who plays.
-        env: the environment's id.
-        split: where the instances come from.
-        indices: which instances.
-        random_player: who plays for "random" in other packages' environments.
-        draw: the key of the drawn split, "" for the others.
+        player: Scripted player.
+        env: Environment id.
+        split: Split of the instances.
+        indices: Indices of the instances.
+        random_player: Random player for third-party environments.
+        draw: Key of the drawn split, "" for other splits.
     """
     if not plays(player, env, random_player is not None):
         return None
-    # A sealed split has other instances with another key.
+    # The instances of a sealed split depend on the key.
     key_hash = open_key() if split == "sealed" else ""
     return deepcopy(_baseline(player, env, split, indices, random_player, key_hash, draw))
 
 
-def floor_and_ceiling(
+def compute_floor_and_ceiling(
     env: str, split: Split, indices: Sequence[int], draw: str = ""
 ) -> tuple[float, float]:
-    """Return the random player's mean score and the best player's expected one on instances.
+    """Return the random player's mean score and the best player's expected score.
 
     Args:
-        env: the environment's id.
-        split: where the instances come from.
-        indices: which ones, at least one.
-        draw: the key of the drawn split, "" for the others.
+        env: Environment id.
+        split: Split of the instances.
+        indices: Indices of the instances, at least one.
+        draw: Key of the drawn split, "" for other splits.
     """
-    episodes = _played(RandomModel(), env, split, indices, draw)
+    episodes = _play_episodes(RandomModel(), env, split, indices, draw)
     floor = sum_in_order(episode.score or 0.0 for episode in episodes) / len(episodes)
     return floor, _ceiling(episodes)
 
 
 @lru_cache(maxsize=256)
-def _baseline(  # what the figures depend on
+def _baseline(  # every argument affects the metrics
     player: Player,
     env: str,
     split: Split,
@@ -88,23 +86,23 @@ def _baseline(  # what the figures depend on
     draw: str,
 ) -> Object:
     model = RandomModel(random_player) if player == "random" else OracleModel()
-    episodes = _played(model, env, split, indices, draw)
-    of_player = figures(episodes)
+    episodes = _play_episodes(model, env, split, indices, draw)
+    metrics = compute_metrics(episodes)
     return {
-        **{name: of_player[name] for name in _FIGURES},
-        **({"return": of_player["return"]} if of_player["success"] is None else {}),
-        "ceiling": rounded(_ceiling(episodes)),
+        **{name: metrics[name] for name in _METRICS},
+        **({"return": metrics["return"]} if metrics["success"] is None else {}),
+        "ceiling": round_value(_ceiling(episodes)),
     }
 
 
-def _played(
+def _play_episodes(
     model: Model, env: str, split: Split, indices: Sequence[int], draw: str
 ) -> list[EpisodeRecord]:
-    """Return the episodes of a player: always the same ones on an instance."""
+    """Return the episodes of a player, which are the same in every process."""
     tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
     make = partial(make_env, draw=draw)
     played = play(tasks, pair_with_rule(model, env), _SAMPLING, "plain", make=make)
-    return [light(ended.record) for ended in played if ended.record is not None]
+    return [drop_texts(ended.record) for ended in played if ended.record is not None]
 
 
 def _ceiling(episodes: Sequence[EpisodeRecord]) -> float:

@@ -1,87 +1,88 @@
-"""Whether a model does better on public instances than on sealed or drawn ones, new to it."""
+"""Compares a model's success on public instances with that on sealed or drawn ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import sqrt
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import Object, RunConfig
-from ragen_bench.statistics import Estimate, detectable_by, mean_estimate, mean_of
-from ragen_envs.core.sums import sum_in_order
+from ragen_bench.statistics import Estimate, detectable_from, mean, mean_estimate, mean_of
 
 _MUST_AGREE = (
     *("model", "model_identity", "response_format", "constrained", "pictures", "prompt_hash"),
     *("history", "max_tokens", "temperature", "top_p"),
 )
-"""Settings that change success, on any instances."""
+"""Settings that affect success on any instances."""
 UNSEEN = ("sealed", "drawn")
-"""The splits of instances that nobody had when the model was made."""
+"""Splits whose instances were unknown when the model was made."""
 _Clusters = dict[str, dict[int, list[float]]]
 
 
-def contamination(public: RunDirectory, sealed: RunDirectory) -> Object:
-    """Compare a model's success on public and on sealed or drawn instances, which share none.
+def compare_public_and_sealed(public: RunDirectory, sealed: RunDirectory) -> Object:
+    """Compare a model's success on public instances and on sealed or drawn ones.
 
-    Both splits are drawn alike, so that a model which has not seen the public one does as well on
-    either. The difference has the interval of two independent estimates, by the distances of their
-    bounds (Newcombe 1998, Interval estimation for the difference between independent proportions,
-    Statistics in Medicine 17, method 10).
+    Both splits have the same distribution and share no instance, so a model that has not seen the
+    public split does equally well on both. The interval of the difference combines the distances
+    of the bounds of two independent estimates (Newcombe 1998, Interval estimation for the
+    difference between independent proportions, Statistics in Medicine 17, method 10).
 
     Args:
-        public: a run on train, val or test.
-        sealed: a run of the same model on the sealed or the drawn split.
+        public: Run on train, val or test.
+        sealed: Run of the same model on the sealed or drawn split.
 
     Returns:
-        `public` and `sealed`, the two runs with their splits; `envs`, for each environment in both
-        its `instances`, the `success` on either, the `difference` with its `interval` and what is
-        `detectable` with a power of 80 %; `suite`, the means over environments.
+        `public` and `sealed`, the runs with their splits; `envs`, for each common environment the
+        `instances`, `success` on both, the `difference` with its `interval`, and the difference
+        `detectable` with 80 % power; `suite`, the means over environments.
 
     Raises:
-        UserError: if the splits are others, the settings differ, or no environment is in both.
+        UserError: if the splits are wrong, the settings differ, or there is no common environment.
     """
     _check(public, sealed)
     sides = [_successes(run) for run in (public, sealed)]
     a, b = ({env: mean_estimate(list(of.values())) for env, of in side.items()} for side in sides)
-    differences = leads(a, b)
+    differences = find_leads(a, b)
     rows = [
         {
             "env": env,
             "instances": {"public": len(sides[0][env]), "sealed": len(sides[1][env])},
-            **_figures(a[env].value, b[env].value, difference),
+            **_row(a[env].value, b[env].value, difference),
         }
         for env, difference in differences.items()
     ]
     if not rows:
         raise UserError(f"no environment is finished in both {public.path} and {sealed.path}", 1)
-    means = [_mean(row["success"][side] for row in rows) for side in ("public", "sealed")]
+    means = [mean([row["success"][side] for row in rows]) for side in ("public", "sealed")]
     return {
-        "public": _named(public),
-        "sealed": _named(sealed),
+        "public": _describe(public),
+        "sealed": _describe(sealed),
         "split": public.config.split,
         "envs": rows,
-        "suite": _figures(means[0], means[1], mean_of(list(differences.values()))),
+        "suite": _row(means[0], means[1], mean_of(list(differences.values()))),
     }
 
 
-def leads(public: Mapping[str, Estimate], unseen: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """Return how much more is solved of public instances, for each environment in both.
+def find_leads(
+    public: Mapping[str, Estimate], unseen: Mapping[str, Estimate]
+) -> dict[str, Estimate]:
+    """Return the difference in success, public minus unseen, for each common environment.
 
     Args:
-        public: success on public instances, by environment.
-        unseen: success on others, which share none with them.
+        public: Success on public instances, by environment.
+        unseen: Success on unseen instances, by environment.
     """
-    return {env: _less(a, unseen[env]) for env, a in public.items() if env in unseen}
+    return {env: _subtract(a, unseen[env]) for env, a in public.items() if env in unseen}
 
 
-def differing_settings(one: RunConfig, other: RunConfig) -> list[str]:
-    """Return in what two runs differ that changes success on any instances, the model included."""
+def find_setting_differences(one: RunConfig, other: RunConfig) -> list[str]:
+    """Return the settings that affect success, including the model, in which two runs differ."""
     a, b = one.as_json(), other.as_json()
     return [name for name in _MUST_AGREE if a.get(name) != b.get(name)]
 
 
-def _named(run: RunDirectory) -> Object:
+def _describe(run: RunDirectory) -> Object:
     return {"run": str(run.path), "model": run.config.model, "split": run.config.split}
 
 
@@ -91,15 +92,14 @@ def _check(public: RunDirectory, sealed: RunDirectory) -> None:
             "--public names a run on train, val or test and --sealed one on sealed or drawn; "
             f"{public.path} is on {public.config.split}, {sealed.path} on {sealed.config.split}"
         )
-    if differ := differing_settings(public.config, sealed.config):
+    if differ := find_setting_differences(public.config, sealed.config):
         raise UserError(
-            f"{public.path} and {sealed.path} differ in {', '.join(differ)}, so that their success "
-            "says nothing of the instances; play both with the same model and settings"
+            f"{public.path} and {sealed.path} differ in {', '.join(differ)}, which affects "
+            "success; evaluate both with the same model and settings"
         )
 
 
 def _successes(run: RunDirectory) -> _Clusters:
-    """Return success of a run's episodes by environment and instance."""
     clusters: _Clusters = {}
     for episode in run.episodes():
         if episode.success is not None:
@@ -108,7 +108,7 @@ def _successes(run: RunDirectory) -> _Clusters:
     return clusters
 
 
-def _less(a: Estimate, b: Estimate) -> Estimate:
+def _subtract(a: Estimate, b: Estimate) -> Estimate:
     """Return the difference of independent estimates."""
     value = a.value - b.value
     below = sqrt((a.value - a.interval[0]) ** 2 + (b.interval[1] - b.value) ** 2)
@@ -116,16 +116,11 @@ def _less(a: Estimate, b: Estimate) -> Estimate:
     return Estimate(value, (value - below, value + above))
 
 
-def _figures(public: float, sealed: float, difference: Estimate) -> Object:
-    least = detectable_by(difference.interval)
+def _row(public: float, sealed: float, difference: Estimate) -> Object:
+    detectable = detectable_from(difference.interval)
     return {
         "success": {"public": round(public, 6), "sealed": round(sealed, 6)},
         "difference": round(difference.value, 6),
         "interval": [round(bound, 6) for bound in difference.interval],
-        "detectable": None if least is None else round(least, 6),
+        "detectable": None if detectable is None else round(detectable, 6),
     }
-
-
-def _mean(values: Iterable[float]) -> float:
-    found = list(values)
-    return sum_in_order(found) / len(found)

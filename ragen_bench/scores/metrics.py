@@ -1,4 +1,4 @@
-"""The figures of one environment's episodes."""
+"""Computes the metrics of one environment's episodes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord, Object, Reply, ReplyCounts
 from ragen_bench.statistics import (
     Estimate,
     Interval,
-    by_difficulty,
-    by_turns,
+    clopper_pearson,
     clustered_bootstrap,
+    mean,
     mean_at_k,
     mean_estimate,
-    over_instances,
+    mean_interval,
+    mean_over_instances,
     pass_at_k,
     pass_hat_k,
+    success_by_difficulty,
+    success_by_turns,
 )
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.two_player import ReplyCount
@@ -25,55 +29,55 @@ from ragen_envs.core.two_player import ReplyCount
 _NO_TEXTS: dict[str, Any] = dict.fromkeys(("observation", "answer", "reasoning"), "")
 
 
-def light(episode: EpisodeRecord) -> EpisodeRecord:
-    """Return an episode without its texts, of which no figure here depends: they fill memories."""
+def drop_texts(episode: EpisodeRecord) -> EpisodeRecord:
+    """Return an episode without its texts, which no metric needs, to save memory."""
     turns = [
-        replace(turn, **_NO_TEXTS, opponent=_light_reply(turn.opponent)) for turn in episode.turns
+        replace(turn, **_NO_TEXTS, opponent=_drop_reply_texts(turn.opponent))
+        for turn in episode.turns
     ]
     return replace(episode, turns=turns, final_observation="")
 
 
-def _light_reply(reply: Reply | None) -> Reply | None:
+def _drop_reply_texts(reply: Reply | None) -> Reply | None:
     return reply and reply.model_copy(update=_NO_TEXTS)
 
 
-def opponent_figures(episodes: Sequence[EpisodeRecord], counts: Sequence[ReplyCount]) -> Object:
-    """Return the figures of the opponent's replies, rounded to six digits.
+def compute_opponent_metrics(
+    episodes: Sequence[EpisodeRecord], counts: Sequence[ReplyCount]
+) -> Object:
+    """Return the metrics of the opponent's replies, rounded to six digits.
 
-    They are the sums of the game's counts, and the shares that it names, with their intervals over
-    instances: both are None where there is nothing to have a share of.
+    They are the sums of the game's counts, and its rates with their intervals over instances. A
+    rate is None where its denominator is 0.
 
     Args:
-        episodes: as `episodes.jsonl` holds them, or `light`; of an environment with an opponent.
-        counts: what the game counts.
+        episodes: Episodes of an environment with an opponent, complete or from `drop_texts`.
+        counts: Counts that the game defines.
     """
     replies = [turn.opponent for episode in episodes for turn in episode.turns if turn.opponent]
-    counted = [(episode, episode.opponent) for episode in episodes if episode.opponent]
-    figures: Object = {"replies": len(replies)}
+    with_counts = [(episode, episode.opponent) for episode in episodes if episode.opponent]
+    metrics: Object = {"replies": len(replies)}
     for count in counts:
-        figures[count.name] = sum(replies_of[count.name] for _, replies_of in counted)
+        metrics[count.name] = sum(replies_of[count.name] for _, replies_of in with_counts)
     for count in counts:
         if count.share is not None:
-            share = _share(counted, count)
-            figures[count.share] = share and rounded(share.value)
-            figures[f"{count.share}_interval"] = share and rounded_interval(share.interval)
+            rate = _rate(with_counts, count)
+            metrics[count.share] = rate and round_value(rate.value)
+            metrics[f"{count.share}_interval"] = rate and round_interval(rate.interval)
     return {
-        **figures,
+        **metrics,
         "cut": _mean(reply.finish == "length" for reply in replies),
         "prompt_tokens": sum(reply.prompt_tokens for reply in replies),
         "completion_tokens": sum(reply.completion_tokens for reply in replies),
     }
 
 
-def _share(
-    counted: Iterable[tuple[EpisodeRecord, ReplyCounts]], count: ReplyCount
+def _rate(
+    episodes: Iterable[tuple[EpisodeRecord, ReplyCounts]], count: ReplyCount
 ) -> Estimate | None:
-    """Return the share of one count of an opponent's replies in another, over instances.
-
-    Without another it is the share in all replies.
-    """
+    """Return the rate of a count over instances, relative to `part_of` or to all replies."""
     clusters: dict[int, list[float]] = {}
-    for episode, counts in counted:
+    for episode, counts in episodes:
         whole = counts[count.part_of] if count.part_of else _replies(episode)
         values = [1.0] * counts[count.name] + [0.0] * (whole - counts[count.name])
         clusters.setdefault(episode.index, []).extend(values)
@@ -85,29 +89,28 @@ def _replies(episode: EpisodeRecord) -> int:
     return sum(turn.opponent is not None for turn in episode.turns)
 
 
-def figures(episodes: Sequence[EpisodeRecord]) -> Object:
-    """Return the figures of one environment's episodes, rounded to six digits.
+def compute_metrics(episodes: Sequence[EpisodeRecord]) -> Object:
+    """Return the metrics of one environment's episodes, rounded to six digits.
 
-    Shares lie in [0, 1]. Intervals are of 95 %, see `ragen_bench.statistics`. Shares of turns are
-    None where no episode had one. Where another package's environment tells success or score of
-    some episodes, the others count 0; where of none, the figure is None, and without success the
-    return has an interval.
+    Rates are in [0, 1], and intervals have a level of 95 %, see `ragen_bench.statistics`. Rates of
+    turns are None without turns. Episodes without a success or score count as 0 where others have
+    one. Where no episode has it, the metric is None; without success, the return has an interval.
 
     Args:
-        episodes: as `episodes.jsonl` holds them, or `light`; at least one.
+        episodes: Episodes, complete or from `drop_texts`; at least one.
     """
     turns = [turn for episode in episodes for turn in episode.turns]
-    tells_success = any(episode.success is not None for episode in episodes)
+    has_success = any(episode.success is not None for episode in episodes)
     return {
         "episodes": len(episodes),
-        **_estimated(episodes, "success"),
-        **_estimated(episodes, "score"),
+        **_estimate(episodes, "success"),
+        **_estimate(episodes, "score"),
         "return": _mean(episode.episode_return for episode in episodes),
-        **(_repeats(episodes) if tells_success else _return_interval(episodes)),
+        **(_repeats(episodes) if has_success else _return_interval(episodes)),
         "outcomes": _counts(episode.outcome for episode in episodes),
-        "by_difficulty": _by_difficulty(episodes) if tells_success else [],
-        "by_turn": [rounded(within.success.value) for within in by_turns(episodes)]
-        if tells_success
+        "by_difficulty": _by_difficulty(episodes) if has_success else [],
+        "by_turn": [round_value(estimate.value) for estimate in success_by_turns(episodes)]
+        if has_success
         else [],
         "turns": len(turns),
         "format_valid": _mean(turn.format_is_valid for turn in turns),
@@ -119,76 +122,75 @@ def figures(episodes: Sequence[EpisodeRecord]) -> Object:
     }
 
 
-def estimate_of(figures: Object, name: str) -> Estimate:
-    """Return a figure and its interval as an estimate."""
-    low, high = figures[f"{name}_interval"]
-    return Estimate(figures[name], (low, high))
+def estimate_of(metrics: Object, name: str) -> Estimate:
+    """Return a metric and its interval as an estimate."""
+    low, high = metrics[f"{name}_interval"]
+    return Estimate(metrics[name], (low, high))
 
 
-def rounded(value: float) -> float:
-    """Return a figure with six digits behind the point."""
+def round_value(value: float) -> float:
+    """Return a value rounded to six digits."""
     return round(value, 6)
 
 
-def rounded_interval(interval: Interval) -> list[float]:
-    """Return an interval's bounds with six digits behind the point."""
-    return [rounded(bound) for bound in interval]
+def round_interval(interval: Interval) -> list[float]:
+    """Return an interval's bounds rounded to six digits."""
+    return [round_value(bound) for bound in interval]
 
 
 def _clusters(episodes: Iterable[EpisodeRecord], name: str) -> list[list[float]]:
-    """Return a figure of the episodes, by instance."""
     clusters: dict[int, list[float]] = {}
     for episode in episodes:
         clusters.setdefault(episode.index, []).append(float(getattr(episode, name) or 0))
     return list(clusters.values())
 
 
-def _estimated(episodes: Sequence[EpisodeRecord], name: Literal["success", "score"]) -> Object:
-    """Return a figure and its interval, None where no episode has it."""
+def _estimate(episodes: Sequence[EpisodeRecord], name: Literal["success", "score"]) -> Object:
+    """Return a metric and its interval, None where no episode has it."""
     if all(getattr(episode, name) is None for episode in episodes):
         return {name: None, f"{name}_interval": None}
     estimate = mean_estimate(_clusters(episodes, name))
     return {
-        name: rounded(estimate.value),
-        f"{name}_interval": rounded_interval(estimate.interval),
+        name: round_value(estimate.value),
+        f"{name}_interval": round_interval(estimate.interval),
     }
 
 
 def _return_interval(episodes: Sequence[EpisodeRecord]) -> Object:
     interval = clustered_bootstrap(_clusters(episodes, "episode_return"))
-    return {"return_interval": rounded_interval(interval)}
+    return {"return_interval": round_interval(interval)}
 
 
 def _repeats(episodes: Sequence[EpisodeRecord]) -> Object:
-    """Return mean@k, for k episodes of every instance, and pass@k and pass^k for 1, 2, 4 ... k."""
+    """Return mean@k for the largest possible k, and pass@k and pass^k for k = 1, 2, 4 ..."""
     counts = [
         (len(cluster), int(sum_in_order(cluster))) for cluster in _clusters(episodes, "success")
     ]
     fewest = min(scored for scored, _ in counts)
     ks = [1 << power for power in range(fewest.bit_length())]
     means = [mean_at_k(cluster, fewest) for cluster in _clusters(episodes, "success")]
-    mean = over_instances(means)
-    repeats: Object = {"mean_at_k": {str(fewest): mean and rounded(mean.value)}}
-    for name, share in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
-        estimates = {k: _over(counts, share, k) for k in ks}
-        repeats[name] = {str(k): rounded(estimate.value) for k, estimate in estimates.items()}
+    overall = mean_over_instances(means)
+    repeats: Object = {"mean_at_k": {str(fewest): overall and round_value(overall.value)}}
+    for name, function in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
+        estimates = {k: _over(counts, function, k) for k in ks}
+        repeats[name] = {str(k): round_value(estimate.value) for k, estimate in estimates.items()}
         repeats[f"{name}_interval"] = {
-            str(k): rounded_interval(estimate.interval) for k, estimate in estimates.items()
+            str(k): round_interval(estimate.interval) for k, estimate in estimates.items()
         }
     return repeats
 
 
 def _over(
-    counts: Iterable[tuple[int, int]], share: Callable[[int, int, int], float | None], k: int
+    counts: Iterable[tuple[int, int]], function: Callable[[int, int, int], float | None], k: int
 ) -> Estimate:
-    estimate = over_instances([share(scored, solved, k) for scored, solved in counts])
+    estimate = mean_over_instances([function(scored, solved, k) for scored, solved in counts])
     if estimate is None:
         raise ValueError(f"an instance has fewer than {k} episodes")
     return estimate
 
 
 def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[Object]:
-    """Return success by optimal length, or by ceiling where that is what differs."""
+    """Return success by the optimal score if it varies, else by the optimal length."""
     lengths = all(episode.optimal_length is not None for episode in episodes)
     ceilings = {episode.ceiling for episode in episodes}
     if not lengths and (len(ceilings) == 1 or None in ceilings):
@@ -201,17 +203,17 @@ def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[Object]:
             "bucket": bucket.label,
             "instances": bucket.instances,
             "episodes": bucket.episodes,
-            "success": rounded(bucket.success.value),
-            "interval": rounded_interval(bucket.success.interval),
+            "success": round_value(bucket.success.value),
+            "interval": round_interval(bucket.success.interval),
         }
-        for bucket in by_difficulty(episodes, measure)
+        for bucket in success_by_difficulty(episodes, measure)
     ]
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the known values, None where there is none."""
+    """Return the mean of the values that are not None, or None."""
     listed = [value for value in values if value is not None]
-    return rounded(sum_in_order(listed) / len(listed)) if listed else None
+    return round_value(mean(listed)) if listed else None
 
 
 def _counts(values: Iterable[Any]) -> dict[str, int]:
@@ -219,3 +221,48 @@ def _counts(values: Iterable[Any]) -> dict[str, int]:
     for value in values:
         counts[value] = counts.get(value, 0) + 1
     return dict(sorted(counts.items()))
+
+
+def estimate_success(
+    episodes: Iterable[EpisodeRecord], level: float, exact: bool
+) -> dict[str, Estimate]:
+    """Return the success rate of each environment that reports success, at a chosen level.
+
+    Args:
+        episodes: Episodes of a run. Those without success count as failed where others have it.
+        level: Confidence level, in (0, 1).
+        exact: Use Clopper and Pearson's intervals, whose coverage is at least the level. They are
+            for independent trials, so each instance must have one sample.
+
+    Raises:
+        UserError: if the level is out of range, or for an exact interval an instance has several
+            samples.
+    """
+    if not 0 < level < 1:
+        raise UserError(f"a confidence level is between 0 and 1 (0 and 100 %), got {level:g}")
+    solved: dict[str, dict[int, list[float]]] = {}
+    with_success = set()
+    for episode in episodes:
+        clusters = solved.setdefault(episode.env, {})
+        clusters.setdefault(episode.index, []).append(float(episode.success or 0))
+        if episode.success is not None:
+            with_success.add(episode.env)
+    return {
+        env: _estimate_at(list(clusters.values()), level, exact)
+        for env, clusters in solved.items()
+        if env in with_success
+    }
+
+
+def _estimate_at(clusters: list[list[float]], level: float, exact: bool) -> Estimate:
+    values = [value for cluster in clusters for value in cluster]
+    rate = mean(values)
+    if not exact:
+        return Estimate(rate, mean_interval(clusters, level))
+    if len(values) > len(clusters):
+        raise UserError(
+            "exact intervals need one sample per instance, and the run has more; remove --exact, "
+            "or evaluate with --samples 1"
+        )
+    successes = sum(value == 1 for value in values)
+    return Estimate(rate, clopper_pearson(successes, len(values), level))

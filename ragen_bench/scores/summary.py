@@ -1,4 +1,4 @@
-"""From a run's episodes to its summary: figures, floor, ceiling and the suite's score."""
+"""Computes a run's summary: metrics, baselines and the suite score."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ragen_bench.models.random_player import RandomPlayer, find_random_player
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import EpisodeRecord, Indices, Key, Object, RunConfig
-from ragen_bench.scores.baselines import baseline
-from ragen_bench.scores.cost import Prices, cost
+from ragen_bench.scores.baselines import compute_baseline
+from ragen_bench.scores.cost import Prices, compute_cost
 from ragen_bench.scores.metrics import (
+    compute_metrics,
+    compute_opponent_metrics,
+    drop_texts,
     estimate_of,
-    figures,
-    light,
-    opponent_figures,
-    rounded,
-    rounded_interval,
+    round_interval,
+    round_value,
 )
 from ragen_bench.statistics import mean_of
 from ragen_bench.two_player import reply_counts
@@ -30,70 +30,69 @@ from ragen_envs.registration import find_reference
 def summarise(run: RunDirectory, prices: Prices | None = None) -> Object:
     """Return the content of summary.json.
 
-    Everything but `seconds` and `cost` is a function of the run's configuration and episodes. The
-    random and the oracle player play anew, on the run's own instances, with a seed of their own.
+    Everything except `seconds` and `cost` is a function of the run's configuration and episodes.
+    The random and the oracle player are run on the same instances, with their own seed.
 
     Args:
-        run: what is summarised; it has at least one episode.
-        prices: what tokens cost.
+        run: Run with at least one episode.
+        prices: Prices of tokens.
 
     Raises:
-        UserError: if the run is of a sealed split and its key is not at hand, or names a random
-            player that its user did not name.
+        UserError: if the key of a sealed split is missing, or the run names a random player that
+            the user did not name.
     """
     faults = {fault.key for fault in run.faults()}
-    return summary_of(run.config, run.episodes(), run.seconds(), faults, prices)
+    return compute_summary(run.config, run.episodes(), run.seconds(), faults, prices)
 
 
-def written_summary(run: RunDirectory) -> Object | None:
-    """Return the content of summary.json, None where it is missing or episodes came since.
+def read_summary(run: RunDirectory) -> Object | None:
+    """Read summary.json; None if it is missing or older than the last episode.
 
     Raises:
-        UserError: if it holds no JSON object.
+        UserError: if it is not a JSON object.
     """
     file, episodes = run.path / "summary.json", run.episodes_file
     recorded = episodes.read_bytes().count(b"\n") if episodes.is_file() else 0
-    written = read_whole(file) if file.is_file() else {}
-    return written if written.get("episodes") == recorded else None
+    summary = read_whole(file) if file.is_file() else {}
+    return summary if summary.get("episodes") == recorded else None
 
 
-NOT_WRITTEN = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What reading a summary.json raises that the harness did not write."""
+FOREIGN_SUMMARY_ERRORS = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""Exceptions of reading a summary.json that the harness did not write."""
 
 
-def no_summary(path: Path) -> UserError:
-    """Return what to raise where the summary.json of a run is not one that the harness wrote."""
-    file, mend = path / "summary.json", f"ragen-bench report {path}"
-    return UserError(f"{file} is not a summary; `{mend}` writes it anew", exit_code=1)
+def bad_summary_error(path: Path) -> UserError:
+    """Return the error for a summary.json that the harness did not write."""
+    file, command = path / "summary.json", f"ragen-bench report {path}"
+    return UserError(f"{file} is not a summary; `{command}` writes it again", exit_code=1)
 
 
-def summary_of(
+def compute_summary(
     config: RunConfig,
     recorded: Iterable[EpisodeRecord],
     seconds: Mapping[str, float],
     faults: Set[Key] = frozenset(),
     prices: Prices | None = None,
 ) -> Object:
-    """Return the content of summary.json from what a run directory holds.
+    """Return the content of summary.json.
 
     Args:
-        config: the content of run.json.
-        recorded: the episodes, at least one; they are taken one by one.
-        seconds: what the episodes of each environment took.
-        faults: the episodes that a server left unfinished at least once.
-        prices: what tokens cost.
+        config: Content of run.json.
+        recorded: Episodes, at least one; read as a stream.
+        seconds: Duration of the episodes by environment.
+        faults: Keys of the episodes that failed at a server at least once.
+        prices: Prices of tokens.
 
     Raises:
-        UserError: if the run is of a sealed split and its key is not at hand, or names a random
-            player that its user did not name.
+        UserError: as `summarise`.
     """
-    _need_key_of(config)
-    random_player = _random_player_of(config)
+    _check_key(config)
+    random_player = _find_random_player(config)
     episodes: dict[str, list[EpisodeRecord]] = {env.id: [] for env in config.envs}
-    played = set()
+    finished = set()
     for episode in recorded:
-        episodes[episode.env].append(light(episode))
-        played.add(episode.key)
+        episodes[episode.env].append(drop_texts(episode))
+        finished.add(episode.key)
     rows = [
         {
             **_row(env.id, episodes[env.id], config, env.played, random_player),
@@ -109,7 +108,7 @@ def summary_of(
         "split": config.split,
         "episodes": sum(row["episodes"] for row in rows),
         "planned": config.planned,
-        "infra_faults": len(faults - played),
+        "infra_faults": len(faults - finished),
         **_suite(rows, len(config.envs)),
         "cost": _cost(config, rows, prices),
         "envs": rows,
@@ -123,49 +122,49 @@ def _row(
     indices: Indices,
     random_player: RandomPlayer | None,
 ) -> Object:
-    """Return an environment's figures beside those of the random and the oracle player."""
-    row = {"env": env, **figures(episodes)}
+    """Return an environment's metrics with those of the random and the oracle player."""
+    row = {"env": env, **compute_metrics(episodes)}
     if counts := reply_counts(env):
-        row["opponent"] = opponent_figures(episodes, counts)
+        row["opponent"] = compute_opponent_metrics(episodes, counts)
     split, draw = config.split, config.draw_key
-    row["random"] = baseline("random", env, split, indices, random_player, draw)
-    row["oracle"] = baseline("oracle", env, split, indices, draw=draw)
+    row["random"] = compute_baseline("random", env, split, indices, random_player, draw)
+    row["oracle"] = compute_baseline("oracle", env, split, indices, draw=draw)
     scaled = None
     if row["random"] and row["oracle"] and row["score"] is not None:
         score, floor, ceiling = estimate_of(row, "score"), row["random"], row["oracle"]
         scaled = score.normalised(floor["score"], ceiling["ceiling"])
-    row["normalised"] = scaled and rounded(scaled.value)
-    row["normalised_interval"] = scaled and rounded_interval(scaled.interval)
+    row["normalised"] = scaled and round_value(scaled.value)
+    row["normalised_interval"] = scaled and round_interval(scaled.interval)
     if why := find_reference(env):
         row["reference"] = why
     return row
 
 
 def _suite(rows: list[Object], planned: int) -> Object:
-    """Return the mean of the normalised scores, in which every environment counts the same.
+    """Return the mean of the normalised scores over environments, with equal weights.
 
-    Without one of the planned environments it would be the score of another suite: it is None.
+    It is None if a planned environment is missing.
     """
     scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
     mean = mean_of(scaled) if len(scaled) == planned else None
     return {
-        "suite_score": mean and rounded(mean.value),
-        "suite_score_interval": mean and rounded_interval(mean.interval),
+        "suite_score": mean and round_value(mean.value),
+        "suite_score_interval": mean and round_interval(mean.interval),
     }
 
 
 def _cost(config: RunConfig, rows: list[Object], prices: Prices | None) -> Object | None:
-    """Return what the recorded turns cost, None where a price is not known."""
+    """Return the cost of the recorded turns, None if a price is unknown."""
     if prices is None:
         return None
-    spent = [cost(config.model, *_tokens(rows), prices)]
+    spent = [compute_cost(config.model, *_tokens(rows), prices)]
     if config.opponent:
         tokens = _tokens([row["opponent"] for row in rows])
-        spent.append(cost(config.opponent.model, *tokens, prices))
+        spent.append(compute_cost(config.opponent.model, *tokens, prices))
     known = [part.amount for part in spent if part]
     if len(known) < len(spent):
         return None
-    return {"amount": rounded(sum_in_order(known)), "currency": prices.currency}
+    return {"amount": round_value(sum_in_order(known)), "currency": prices.currency}
 
 
 def _tokens(rows: list[Object]) -> tuple[int, int]:
@@ -173,26 +172,26 @@ def _tokens(rows: list[Object]) -> tuple[int, int]:
     return read, sum(row["completion_tokens"] for row in rows)
 
 
-def _random_player_of(config: RunConfig) -> RandomPlayer | None:
-    """Return the function that a run names as its random player, which its user named too."""
+def _find_random_player(config: RunConfig) -> RandomPlayer | None:
+    """Return the random player of a run, which the user must have named."""
     if not config.random_player:
         return None
     player = find_random_player(config.random_player)
     if player.identity != config.random_player_identity:
         raise UserError(
-            f"the module of {player.name}, the run's random player, was another one when the run "
+            f"the module of {player.name}, the run's random player, has changed since the run "
             "began; restore it, or evaluate again with another --out"
         )
     return player
 
 
-def _need_key_of(config: RunConfig) -> None:
-    """Refuse to set a sealed run beside players of other instances."""
+def _check_key(config: RunConfig) -> None:
+    """Check that the baselines would use the same sealed instances as the run."""
     if config.split != "sealed":
         return
-    held, wanted = open_key(), config.sealed_key_hash
-    if held != wanted:
+    key, expected = open_key(), config.sealed_key_hash
+    if key != expected:
         raise UserError(
-            f"the run is of the sealed key with the hash {wanted}, the key at hand has {held}; "
+            f"the run used the sealed key with the hash {expected}, the current one has {key}; "
             f"name the run's key in {KEY_FILE_VARIABLE}"
         )

@@ -1,4 +1,4 @@
-"""A mean with its interval, of one environment and of a suite."""
+"""Means with their intervals, and normalised scores."""
 
 from __future__ import annotations
 
@@ -11,49 +11,64 @@ from ragen_envs.core.sums import sum_in_order
 
 
 class Estimate(NamedTuple):
-    """A figure and its 95 % interval."""
+    """A value and its 95 % interval."""
 
     value: float
     interval: Interval
 
     def scaled(self, factor: float, offset: float = 0.0) -> Estimate:
-        """Return the estimate of factor * figure + offset."""
+        """Return the estimate of `factor * value + offset`."""
         bounds = sorted(factor * bound + offset for bound in self.interval)
         return Estimate(factor * self.value + offset, (bounds[0], bounds[1]))
 
     def normalised(self, floor: float, ceiling: float) -> Estimate | None:
-        """Return a score's estimate on the scale from the random player (0) to the oracle (1).
+        """Return a score's estimate between the random baseline (0) and the optimal score (1).
 
-        Floor and ceiling are taken as known numbers.
-
-        Returns:
-            The estimate, or None where the ceiling is not above the floor, see `normalised`.
+        Both are taken as known numbers. The result is None like that of `normalise`.
         """
         if ceiling <= floor:
             return None
         return self.scaled(1 / (ceiling - floor), -floor / (ceiling - floor))
 
 
+def normalise(score: float, floor: float, ceiling: float) -> float | None:
+    """Return a score relative to the random baseline (0) and the optimal score (1).
+
+    The result is not clipped: a model can do worse than random.
+
+    Returns:
+        The normalised score, or None where the optimal score is not above the baseline. On a few
+        hard instances, a random player's luck can reach the best player's expectation.
+    """
+    if ceiling <= floor:
+        return None
+    return (score - floor) / (ceiling - floor)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of at least one value."""
+    return sum_in_order(values) / len(values)
+
+
 def mean_estimate(clusters: Sequence[Sequence[float]]) -> Estimate:
-    """Return the mean of values between 0 and 1, and its interval, see `mean_interval`.
+    """Return the mean of values between 0 and 1 and its interval, see `mean_interval`.
 
     Args:
-        clusters: the values of each instance.
+        clusters: Values by instance.
 
     Raises:
         ValueError: if there is no cluster, an empty one, or a value outside [0, 1].
     """
     interval = mean_interval(clusters)
-    values = [value for cluster in clusters for value in cluster]
-    return Estimate(sum_in_order(values) / len(values), interval)
+    return Estimate(mean([value for cluster in clusters for value in cluster]), interval)
 
 
 def mean_of(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the mean of independent estimates: a suite's score from its environments'.
+    """Return the mean of independent estimates, such as a suite's score over environments.
 
-    The distances of the bounds from the figures are squared and added, each side by itself. With
-    many instances this is what a bootstrap stratified by environment gives; unlike the bootstrap it
-    still holds where an environment was solved never or always.
+    The distances between bounds and values are added in squares, separately for each side. With
+    many instances, the result equals a bootstrap stratified by environment. Unlike the bootstrap,
+    it holds where an environment was solved never or always.
 
     Source: Zou, Huang and Zhang 2009, A note on confidence interval estimation for a linear
     function of binomial proportions (Computational Statistics and Data Analysis 53).

@@ -1,4 +1,4 @@
-"""Intervals of means, of 95 % unless another level is asked for."""
+"""Confidence intervals of means, at 95 % unless another level is given."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from numpy.typing import NDArray
 from ragen_envs.core.sums import sum_in_order
 
 Interval = tuple[float, float]
-"""The lower and the upper end."""
+"""Lower and upper bound."""
 LEVEL = 0.95
-"""The level of intervals."""
+"""Default confidence level."""
 _Z = 1.959963984540054
-"""The 97.5 % point of the standard normal distribution, as recorded figures have it."""
+"""The 97.5 % point of the standard normal distribution, to the digits of published results."""
 _RESAMPLES = 2000
 _ROUNDING = 1e-9
-"""Means that are closer than this are equal."""
-_FEW = 10
-"""Instances; bootstraps of fewer that stand apart cover too little, see docs/statistics.md."""
+"""Means closer than this are equal."""
+_MIN_DIFFERING = 10
+"""With fewer instances that differ from 0 or 1, bootstraps cover too little, see
+docs/statistics.md."""
 
 
 def wilson(successes: int, trials: int, level: float = LEVEL) -> Interval:
     """Return the Wilson score interval of a proportion, for independent trials.
 
-    It covers the true proportion as often as its level says on average, not for each.
+    Its coverage equals the level on average over proportions, not for each one.
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
 
     Args:
-        successes: of the trials.
-        trials: one at least.
-        level: in (0, 1).
+        successes: Number of successes.
+        trials: Number of trials, at least 1.
+        level: Confidence level, in (0, 1).
 
     Raises:
-        ValueError: if there is no trial, more successes than trials, or no such level.
+        ValueError: if there is no trial, more successes than trials, or a level outside (0, 1).
     """
     _check_proportion(successes, trials)
     low, high = _score_interval(successes / trials, trials, level)
@@ -48,7 +49,7 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> Interval:
 def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interval:
     """Return the exact interval of a proportion, for independent trials.
 
-    It covers every true proportion at least as often as its level says, and is wider for that.
+    Its coverage is at least the level for every proportion, so it is wider.
     Source: Clopper and Pearson 1934, The use of confidence or fiducial limits illustrated in the
     case of the binomial (Biometrika 26). Arguments and errors are those of `wilson`.
     """
@@ -56,29 +57,29 @@ def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interv
     tail = _tail(level)
     low, high = 0.0, 1.0
     if successes:
-        low = _bisected(partial(_at_least, successes, trials), tail)
+        low = _bisect(partial(_upper_tail, successes, trials), tail)
     if successes < trials:
-        high = _bisected(partial(_at_least, successes + 1, trials), 1 - tail)
+        high = _bisect(partial(_upper_tail, successes + 1, trials), 1 - tail)
     return low, high
 
 
 def clustered_wilson(clusters: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
-    """Return Wilson's interval for as many independent trials as the clusters are worth.
+    """Return Wilson's interval for the effective number of independent trials.
 
-    That many have the variance that the mean shows between clusters: p * (1 - p) over it.
+    That number is p * (1 - p) divided by the variance of the mean between clusters.
 
     Source: Franco, Little, Louis and Slud 2019, Comparative study of confidence intervals for
     proportions in complex sample surveys (Journal of Survey Statistics and Methodology 7), which
     recommends Wilson's with the effective sample size.
 
     Args:
-        clusters: the values of each instance, between 0 and 1; not all means may be equal.
-        level: in (0, 1).
+        clusters: Values by instance, between 0 and 1. Their means must not all be equal.
+        level: Confidence level, in (0, 1).
     """
     sums, sizes = _sums_and_sizes(clusters)
     p = float(sums.sum() / sizes.sum())
     count = len(clusters)
-    # Of a ratio, as clusters may differ in size.
+    # The variance of a ratio, since clusters may differ in size.
     spread = float(((sums - p * sizes) ** 2).sum())
     variance = spread * count / (count - 1) / float(sizes.sum()) ** 2
     return _score_interval(p, p * (1 - p) / variance, level)
@@ -93,12 +94,12 @@ def clustered_bootstrap(
     sampled several times; here a cluster is the samples of one instance.
 
     Args:
-        clusters: the values of each instance.
-        seed: of a generator of its own, so that the interval is reproducible.
-        level: in (0, 1).
+        clusters: Values by instance.
+        seed: Seed of the resampling.
+        level: Confidence level, in (0, 1).
 
     Raises:
-        ValueError: if there is no cluster, an empty one, or no such level.
+        ValueError: if there is no cluster, an empty one, or the level is outside (0, 1).
     """
     if not clusters or not all(clusters):
         raise ValueError("every cluster needs at least one value")
@@ -110,73 +111,73 @@ def clustered_bootstrap(
     return float(low), float(high)
 
 
-def alike_interval(
+def equal_values_interval(
     value: float, instances: int, lowest: float, highest: float, level: float = LEVEL
 ) -> Interval:
-    """Return an interval of the mean where every instance gave the same value.
+    """Return an interval of the mean where every instance has the same value.
 
-    Resampling such instances finds no spread, and a width of 0 would claim certainty. Wilson's
-    interval for 0 of n bounds the share of instances that could have come out otherwise; at worst
-    all of them at an end of the scale. For 0/1 values this is Wilson's interval of 0 or n of n.
+    Resampling shows no spread, and a width of 0 would claim certainty. Wilson's interval for 0 of n
+    bounds the fraction of instances that could differ, at worst by the whole scale. For 0/1 values,
+    the result is Wilson's interval of 0 of n or n of n.
 
     Args:
-        value: what every instance gave.
-        instances: how many there were.
-        lowest: the least that an instance can give.
-        highest: the most that an instance can give.
-        level: in (0, 1).
+        value: Value of every instance.
+        instances: Number of instances.
+        lowest: Minimum possible value.
+        highest: Maximum possible value.
+        level: Confidence level, in (0, 1).
 
     Raises:
-        ValueError: if there is no instance, the value is off the scale, or there is no such level.
+        ValueError: if there is no instance, or the value or the level is out of range.
     """
     if not lowest <= value <= highest:
         raise ValueError(f"{value} is not between {lowest} and {highest}")
-    share = wilson(0, instances, level)[1]
-    return value - share * (value - lowest), value + share * (highest - value)
+    fraction = wilson(0, instances, level)[1]
+    return value - fraction * (value - lowest), value + fraction * (highest - value)
 
 
 def resampled_interval(
     clusters: Sequence[Sequence[float]], lowest: float, highest: float, level: float = LEVEL
 ) -> Interval:
-    """Return `clustered_bootstrap`, or `alike_interval` where the means of all clusters are equal.
+    """Return `clustered_bootstrap`, or `equal_values_interval` if all cluster means are equal.
 
     Args:
-        clusters: the values of each instance.
-        lowest: the least that a value can be.
-        highest: the most that a value can be.
-        level: in (0, 1).
+        clusters: Values by instance.
+        lowest: Minimum possible value.
+        highest: Maximum possible value.
+        level: Confidence level, in (0, 1).
 
     Raises:
-        ValueError: if there is no cluster, an empty one, a value off the scale, or no such level.
+        ValueError: if there is no cluster, an empty one, or a value or the level is out of range.
     """
     _check(clusters, lowest, highest)
     means = [sum_in_order(cluster) / len(cluster) for cluster in clusters]
     if max(means) - min(means) < _ROUNDING:
-        return alike_interval(means[0], len(clusters), lowest, highest, level)
+        return equal_values_interval(means[0], len(clusters), lowest, highest, level)
     return clustered_bootstrap(clusters, level=level)
 
 
 def mean_interval(clusters: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     """Return the interval of the mean of values between 0 and 1.
 
-    Wilson's for one 0/1 value an instance, else `resampled_interval`. Where only a few instances
-    differ from 0, or only a few from 1, resampling misses how many there might have been: its
-    interval is then widened to hold `clustered_wilson` too.
+    Wilson's interval for one 0/1 value per instance, else `resampled_interval`. Where few instances
+    differ from 0, or few from 1, resampling understates their number. The interval is then widened
+    to include `clustered_wilson`.
 
     Args:
-        clusters: the values of each instance: successes or scores.
-        level: in (0, 1).
+        clusters: Successes or scores by instance.
+        level: Confidence level, in (0, 1).
 
     Raises:
-        ValueError: if there is no cluster, an empty one, a value outside [0, 1], or no such level.
+        ValueError: if there is no cluster, an empty one, or a value or level out of range.
     """
     _check(clusters, 0.0, 1.0)
     if all(len(cluster) == 1 and cluster[0] in (0, 1) for cluster in clusters):
         return wilson(sum(cluster[0] == 1 for cluster in clusters), len(clusters), level)
     low, high = resampled_interval(clusters, 0.0, 1.0, level)
     means = [sum_in_order(cluster) / len(cluster) for cluster in clusters]
-    apart = min(sum(mean != end for mean in means) for end in (0.0, 1.0))
-    if apart >= _FEW or max(means) - min(means) < _ROUNDING:
+    differing = min(sum(mean != end for mean in means) for end in (0.0, 1.0))
+    if differing >= _MIN_DIFFERING or max(means) - min(means) < _ROUNDING:
         return low, high
     wider = clustered_wilson(clusters, level)
     return min(low, wider[0]), max(high, wider[1])
@@ -197,16 +198,16 @@ def _tail(level: float) -> float:
     return round((1 - level) / 2, 12)
 
 
-def _at_least(successes: int, trials: int, p: float) -> float:
-    """Return the chance of so many successes or more, for 0 < p < 1."""
+def _upper_tail(successes: int, trials: int, p: float) -> float:
+    """Return the probability of at least `successes` successes, for 0 < p < 1."""
     numbers = np.arange(successes, trials + 1)
     ways = [lgamma(trials + 1) - lgamma(k + 1) - lgamma(trials - k + 1) for k in numbers.tolist()]
     logs = np.array(ways) + numbers * np.log(p) + (trials - numbers) * np.log1p(-p)
     return float(np.exp(logs).sum())
 
 
-def _bisected(rising: Callable[[float], float], value: float) -> float:
-    """Return where a function that rises on (0, 1) has a value."""
+def _bisect(rising: Callable[[float], float], value: float) -> float:
+    """Return the argument at which a function increasing on (0, 1) has a value."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,7 +1,7 @@
-"""How small a difference can be told from none, and how many instances that takes.
+"""Statistical power: the smallest detectable difference, and the instances that it takes.
 
-A difference is found where its 95 % interval leaves out 0. Its standard error times the sum of the
-normal distribution's 97.5 and 80 % points is the difference that is found four times in five.
+A difference is detected where its 95 % interval excludes 0. With 80 % power, the detectable
+difference is its standard error times the sum of the normal distribution's 97.5 and 80 % points.
 
 Source: Miller 2024, Adding error bars to evals (arXiv 2411.00640), section 5, on the power of
 evaluations whose questions are sampled several times.
@@ -14,176 +14,173 @@ from math import ceil, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
 
+from ragen_bench.statistics.estimates import mean
 from ragen_bench.statistics.intervals import Interval
 from ragen_envs.core.sums import sum_in_order
 
 POWER = 0.8
-"""The chance with which a difference of the stated size is found."""
+"""Probability of detecting a difference of the stated size."""
 _WIDTH = 2 * NormalDist().inv_cdf(0.975)
-"""Standard errors in a 95 % interval."""
-_FOUND = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWER)
-"""Standard errors in a difference that is found with that power."""
+"""Standard errors in the width of a 95 % interval."""
+_DETECTABLE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWER)
+"""Standard errors in a difference that is detected with that power."""
 
 
 class Spread(NamedTuple):
-    """What the mean of a figure over instances varies by.
+    """Variance components of a mean over instances.
 
     Attributes:
-        between: the variance over instances of what is expected on each.
-        within: the variance of an episode about that, a mean over instances.
+        between: Variance of the expected value over instances.
+        within: Variance of an episode about that value, averaged over instances.
     """
 
     between: float
     within: float
 
     def error(self, instances: int, samples: int) -> float:
-        """Return the standard error of the mean over instances, each played so often."""
+        """Return the standard error of the mean over `instances` with `samples` episodes each."""
         return sqrt((self.between + self.within / samples) / instances)
 
 
 class Differences(NamedTuple):
-    """What the difference of two models varies by.
+    """Variance components of the difference between two models.
 
     Attributes:
-        unpaired: where each plays instances of its own.
-        paired: where both play the same ones.
+        unpaired: Components for runs on different instances.
+        paired: Components for runs on the same instances.
     """
 
     unpaired: Spread
     paired: Spread
 
 
-def of_one(spread: Spread, correlation: float) -> Differences:
-    """Return how two models differ that have the same spread.
+def double_spread(spread: Spread, correlation: float) -> Differences:
+    """Return the components for two models of equal spread.
 
     Args:
-        spread: of each.
-        correlation: over instances, of what the two are expected to do.
+        spread: Spread of each model.
+        correlation: Correlation of the two models' expected values over instances.
     """
     between, within = 2 * spread.between, 2 * spread.within
     return Differences(Spread(between, within), Spread(between * (1 - correlation), within))
 
 
-def assumed(success: float, share: float) -> Spread:
-    """Return the spread of a model's success.
+def assume_spread(success: float, fraction: float) -> Spread:
+    """Return the spread of success at a given rate.
 
     Args:
-        success: in (0, 1).
-        share: of an episode's variance that lies between instances.
+        success: Success rate, in (0, 1).
+        fraction: Fraction of an episode's variance that lies between instances.
     """
     variance = success * (1 - success)
-    return Spread(variance * share, variance * (1 - share))
+    return Spread(variance * fraction, variance * (1 - fraction))
 
 
-def measured(instances: Sequence[Sequence[float]]) -> Spread:
-    """Return the spread that a model shows.
+def measure_spread(instances: Sequence[Sequence[float]]) -> Spread:
+    """Estimate a model's spread.
 
-    The variance within instances is that of their samples. With one sample an instance it cannot be
-    known; then all variance counts as between instances, so that samples are not said to help.
+    The variance within instances is that of their samples. With one sample per instance it is
+    unknown. All variance then counts as between instances, so that no gain from samples is claimed.
 
     Args:
-        instances: the values of each, two instances or more.
+        instances: Values by instance, for at least two instances.
 
     Raises:
         ValueError: if there are fewer than two instances, or one without a value.
     """
     if len(instances) < 2 or not all(instances):
         raise ValueError("two instances are needed, each with a value")
-    within = _within(instances)
-    means = _variance([_mean(samples) for samples in instances])
-    return Spread(max(means - within * _samples(instances), 0.0), within)
+    within = _variance_within(instances)
+    means = _variance([mean(samples) for samples in instances])
+    return Spread(max(means - within * _mean_inverse_count(instances), 0.0), within)
 
 
-def measured_pair(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Differences:
-    """Return how two models differ that have played the same instances, see `measured`.
+def measure_differences(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Differences:
+    """Estimate the components for two models on the same instances, see `measure_spread`.
 
     Args:
-        a: the first model's values of each instance.
-        b: the second one's, of the same instances in the same order.
+        a: Values of the first model by instance.
+        b: Values of the second model, for the same instances in the same order.
 
     Raises:
-        ValueError: if there are fewer than two instances, one without a value, or not as many in
-            both.
+        ValueError: if there are fewer than two instances, one without a value, or the numbers of
+            instances differ.
     """
-    of_a, of_b = measured(a), measured(b)
-    differences = [_mean(x) - _mean(y) for x, y in zip(a, b, strict=True)]
-    added = of_a.within * _samples(a) + of_b.within * _samples(b)
-    within = of_a.within + of_b.within
-    between = max(_variance(differences) - added, 0.0)
-    return Differences(Spread(of_a.between + of_b.between, within), Spread(between, within))
+    spread_a, spread_b = measure_spread(a), measure_spread(b)
+    differences = [mean(x) - mean(y) for x, y in zip(a, b, strict=True)]
+    noise = spread_a.within * _mean_inverse_count(a) + spread_b.within * _mean_inverse_count(b)
+    within = spread_a.within + spread_b.within
+    between = max(_variance(differences) - noise, 0.0)
+    return Differences(Spread(spread_a.between + spread_b.between, within), Spread(between, within))
 
 
-def detectable(spreads: Sequence[Spread], instances: Sequence[int], samples: int) -> float:
-    """Return the difference of a mean over environments that is found with a power of 80 %.
+def detectable_difference(
+    spreads: Sequence[Spread], instances: Sequence[int], samples: int
+) -> float:
+    """Return the difference of a mean over environments that is detected with 80 % power.
 
     Args:
-        spreads: of the difference in each environment.
-        instances: of each environment.
-        samples: episodes on each instance.
+        spreads: Spread of the difference in each environment.
+        instances: Number of instances of each environment.
+        samples: Episodes per instance.
     """
     errors = [
         spread.error(count, samples) for spread, count in zip(spreads, instances, strict=True)
     ]
-    return _FOUND * sqrt(sum_in_order(error**2 for error in errors)) / len(errors)
+    return _DETECTABLE * sqrt(sum_in_order(error**2 for error in errors)) / len(errors)
 
 
 def instances_needed(difference: float, spreads: Sequence[Spread], samples: int) -> int:
-    """Return how many instances of each environment find a difference with a power of 80 %.
+    """Return the instances per environment that detect a difference with 80 % power.
 
     Args:
-        difference: of the mean over environments, above 0.
-        spreads: of the difference in each environment.
-        samples: episodes on each instance.
+        difference: Difference of the mean over environments, above 0.
+        spreads: Spread of the difference in each environment.
+        samples: Episodes per instance.
     """
-    alone = detectable(spreads, [1] * len(spreads), samples)
-    return max(ceil((alone / difference) ** 2), 2)
+    with_one = detectable_difference(spreads, [1] * len(spreads), samples)
+    return max(ceil((with_one / difference) ** 2), 2)
 
 
-def detectable_by(interval: Interval) -> float | None:
-    """Return the difference that a comparison finds with a power of 80 %, by its 95 % interval.
+def detectable_from(interval: Interval) -> float | None:
+    """Return the difference that a comparison detects with 80 % power, by its 95 % interval.
 
     Returns:
-        The distance from 0; None where the interval has no width, and nothing is known of the
-        spread.
+        The distance from 0; None for an interval of width 0, which shows no spread.
     """
     low, high = interval
-    return _FOUND * (high - low) / _WIDTH if high > low else None
+    return _DETECTABLE * (high - low) / _WIDTH if high > low else None
 
 
-def detectable_beside(interval: Interval) -> float | None:
-    """Return how far another figure of the same spread, of other instances, must be to be told.
+def detectable_between(interval: Interval) -> float | None:
+    """Return the detectable distance to another value of the same spread on other instances.
 
     Args:
-        interval: of 95 %, of one figure.
+        interval: 95 % interval of one value.
 
     Returns:
-        The distance; None where the interval has no width.
+        The distance; None for an interval of width 0.
     """
-    alone = detectable_by(interval)
-    return None if alone is None else sqrt(2) * alone
+    distance = detectable_from(interval)
+    return None if distance is None else sqrt(2) * distance
 
 
-def _within(instances: Sequence[Sequence[float]]) -> float:
-    """Return the variance of samples about their instance, 0 where none has two."""
+def _variance_within(instances: Sequence[Sequence[float]]) -> float:
+    """Return the variance of samples about their instance, 0 where no instance has two."""
     squares = [
-        (value - mean) ** 2
+        (value - center) ** 2
         for samples in instances
-        for mean in [_mean(samples)]
+        for center in [mean(samples)]
         for value in samples
     ]
-    free = sum(len(samples) - 1 for samples in instances)
-    return sum_in_order(squares) / free if free else 0.0
+    degrees = sum(len(samples) - 1 for samples in instances)
+    return sum_in_order(squares) / degrees if degrees else 0.0
 
 
-def _samples(instances: Sequence[Sequence[float]]) -> float:
-    """Return the mean of 1 over the number of samples."""
-    return _mean([1 / len(samples) for samples in instances])
+def _mean_inverse_count(instances: Sequence[Sequence[float]]) -> float:
+    return mean([1 / len(samples) for samples in instances])
 
 
 def _variance(values: Sequence[float]) -> float:
-    mean = _mean(values)
-    return sum_in_order((value - mean) ** 2 for value in values) / (len(values) - 1)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum_in_order(values) / len(values)
+    center = mean(values)
+    return sum_in_order((value - center) ** 2 for value in values) / (len(values) - 1)

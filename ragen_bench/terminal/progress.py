@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.statistics.duration import duration
+from ragen_bench.visible import format_duration
 
 _PAUSE = 60.0
 _REFRESH = 0.25
@@ -46,7 +46,7 @@ class Pace:
         if self._first < episodes < self._total:
             spent = self._clock() - self._start
             left = spent / (episodes - self._first) * (self._total - episodes)
-            parts.append(f"{duration(left)} left")
+            parts.append(f"{format_duration(left)} left")
         return ", ".join(parts)
 
 

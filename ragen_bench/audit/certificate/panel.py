@@ -11,8 +11,14 @@ from typing import Any
 
 from ragen_bench.audit.certificate.players import PLAYERS, Answerer, Turn
 from ragen_bench.errors import UserError, described
-from ragen_bench.statistics import Interval, mean_interval
-from ragen_bench.statistics.above import chance_of, higher_and_lower, holm, mean
+from ragen_bench.statistics import (
+    Interval,
+    count_higher_and_lower,
+    holm,
+    mcnemar_p,
+    mean,
+    mean_interval,
+)
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 from ragen_envs.core.text_env import TextEnv
@@ -254,8 +260,10 @@ class _Session:
 
 def _rows(found: dict[str, _Scores]) -> tuple[Row, ...]:
     """Return the players' rows, their chances adjusted for one another."""
-    counts = {name: higher_and_lower(found[name].scores, found[FLOOR].scores) for name in PLAYERS}
-    chances = holm([chance_of(*counts[name]) for name in PLAYERS])
+    counts = {
+        name: count_higher_and_lower(found[name].scores, found[FLOOR].scores) for name in PLAYERS
+    }
+    chances = holm([mcnemar_p(*counts[name]) for name in PLAYERS])
     return tuple(
         _row(name, found[name], *counts[name], chance)
         for name, chance in zip(PLAYERS, chances, strict=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from random import Random
 from typing import NamedTuple, TypeAlias
 
-from ragen_bench.statistics.above import mean
+from ragen_bench.statistics import mean
 
 
 @dataclass(slots=True)

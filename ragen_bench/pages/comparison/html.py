@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragen_bench.pages.formats import short
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.schema import Object
-from ragen_bench.scores.comparison_rows import MEAN, notes_of, rows_by_environment
+from ragen_bench.scores.compare import MEAN, collect_notes, group_by_environment
 
 
 def comparison_page(compared: Object, home: str | None = None) -> str:
@@ -21,9 +21,9 @@ def comparison_page(compared: Object, home: str | None = None) -> str:
         of=compared["comparisons"][0],
         groups=[
             ("mean" if env == MEAN else short(env), rows)
-            for env, rows in rows_by_environment(compared).items()
+            for env, rows in group_by_environment(compared).items()
         ],
-        notes=notes_of(compared),
+        notes=collect_notes(compared),
         home=home,
     )
 

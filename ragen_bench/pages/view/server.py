@@ -17,7 +17,12 @@ from ragen_bench.pages.report import Home, report_pieces
 from ragen_bench.pages.view.folder import RunsFolder
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.compare import compare_with_first
-from ragen_bench.scores.summary import NOT_WRITTEN, no_summary, summarise, written_summary
+from ragen_bench.scores.summary import (
+    FOREIGN_SUMMARY_ERRORS,
+    bad_summary_error,
+    read_summary,
+    summarise,
+)
 from ragen_envs.core.sealed import SealedKeyError
 
 
@@ -80,10 +85,10 @@ class ViewServer(PageServer):
     def _report(self, run: RunDirectory) -> str:
         if not any(True for _ in run.episodes()):
             raise UserError(f"{run.path} holds no finished episode yet")
-        written, analysis = written_summary(run), analyse(run)
+        written, analysis = read_summary(run), analyse(run)
         if written is None:
             return "".join(report_pieces(run, summarise(run), analysis, self._home))
         try:
             return "".join(report_pieces(run, written, analysis, self._home))
-        except (UndefinedError, *NOT_WRITTEN):
-            raise no_summary(run.path) from None
+        except (UndefinedError, *FOREIGN_SUMMARY_ERRORS):
+            raise bad_summary_error(run.path) from None

@@ -10,7 +10,7 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
 from ragen_bench.models.base import Completion
-from ragen_bench.statistics.duration import duration
+from ragen_bench.visible import format_duration
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.games.sokoban.env import SokobanEnv
 
@@ -211,7 +211,7 @@ def test_the_scripted_models_are_well(evaluation):
     ],
 )
 def test_a_duration_in_words_is_never_zero(seconds, said):
-    assert duration(seconds) == said
+    assert format_duration(seconds) == said
 
 
 def test_an_answer_of_twelve_seconds_takes_a_day(evaluation):

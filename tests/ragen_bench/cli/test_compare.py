@@ -106,4 +106,4 @@ def test_notes_stand_under_the_table(runs, tmp_path):
     done = run("compare", str(tmp_path / "part"), "random", cwd=runs)
     assert done.returncode == 0, done.stderr
     assert "Note: A is incomplete: 8 of 12 episodes\n" in done.stdout
-    assert "Note: ragen/Bandit-v0: 2 instances in A, 6 in B, compared are the 2" in done.stdout
+    assert "Note: ragen/Bandit-v0: 2 instances in A, 6 in B; the 2 in both" in done.stdout

@@ -3,11 +3,11 @@
 from rich.console import Console
 
 from ragen_bench.cli.compare import comparison_table
-from ragen_bench.statistics import detectable_by
+from ragen_bench.statistics import detectable_from
 
 
 def figures(a, b, low, high):
-    interval = {"interval": [low, high], "detectable": detectable_by((low, high))}
+    interval = {"interval": [low, high], "detectable": detectable_from((low, high))}
     return {"a": a, "b": b, "difference": a - b, **interval}
 
 

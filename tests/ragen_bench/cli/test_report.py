@@ -72,7 +72,7 @@ def test_other_levels_and_exact_intervals_are_printed_beside_the_table(tmp_path)
         json.loads(summary)["envs"]
         == json.loads((tmp_path / "run/summary.json").read_text())["envs"]
     )
-    found = Run(tmp_path / "run").success_at(0.99, exact=True)
+    found = Run(tmp_path / "run").estimate_success(0.99, exact=True)
     for env, figures in found.items():
         solved = round(12 * figures.value)
         low, high = figures.interval
@@ -83,7 +83,7 @@ def test_other_levels_and_exact_intervals_are_printed_beside_the_table(tmp_path)
         line = f"{env.partition('/')[2]}  success {100 * figures.value:.1f}, 99 %: "
         assert f"{line}{100 * low:.1f} - {100 * high:.1f} (Clopper-Pearson)\n" in done.stdout
     assert len(found) == 2
-    wilsons = Run(tmp_path / "run").success_at(0.9)["ragen/Bandit-v0"]
+    wilsons = Run(tmp_path / "run").estimate_success(0.9)["ragen/Bandit-v0"]
     assert wilsons.interval == wilson(round(12 * wilsons.value), 12, 0.9)
 
 

@@ -95,7 +95,7 @@ def test_a_run_carries_the_hash_and_never_the_key(tmp_path):
     other = run(*SEALED, cwd=tmp_path, RAGEN_SEALED_KEY_FILE="other.txt")
     assert (other.returncode, f'sealed_key_hash: "{hashed}" there' in other.stderr) == (2, True)
     report = run("report", "run", cwd=tmp_path, RAGEN_SEALED_KEY_FILE="other.txt")
-    assert f"the run is of the sealed key with the hash {hashed}" in report.stderr
+    assert f"the run used the sealed key with the hash {hashed}" in report.stderr
     assert report.returncode == 2
     assert run("report", "run", cwd=tmp_path, RAGEN_SEALED_KEY_FILE="key.txt").returncode == 0
     config.pop("sealed_key_hash")

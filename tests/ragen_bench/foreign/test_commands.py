@@ -133,7 +133,7 @@ def test_runs_are_compared_by_success_or_by_returns(folder):
     guess, echo = json.loads((folder / "differences.json").read_text())["envs"]
     assert guess["success"]["a"] == 0.0
     assert (echo["success"], echo["return"]["a"]) == (None, 2 * echo["return"]["b"])
-    assert "norm. is left out, it has no oracle" in done.stdout
+    assert "norm. is omitted: it has no oracle" in done.stdout
 
 
 def test_a_killed_run_goes_on(folder):

@@ -6,7 +6,7 @@ import pytest
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.foreign import ForeignEnv, game_of, name_environment
-from ragen_bench.scores.baselines import baseline
+from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.suites import env_id, held_out_size, make_env, plays, states_form
 from tests.ragen_envs.counting import CountEnv
 
@@ -70,7 +70,7 @@ def test_a_text_env_of_another_package_is_played_as_the_suite_s_own():
     assert isinstance(env, CountEnv)
     assert (env.split, env.response_format) == ("train", "answer")
     assert plays("oracle", "counted/Count-v0")
-    oracle = baseline("oracle", "counted/Count-v0", "train", range(3))
+    oracle = compute_baseline("oracle", "counted/Count-v0", "train", range(3))
     assert oracle is not None
     assert (oracle["episodes"], oracle["success"], oracle["ceiling"]) == (48, 1.0, 1.0)
 
@@ -78,9 +78,9 @@ def test_a_text_env_of_another_package_is_played_as_the_suite_s_own():
 def test_players_that_cannot_play_have_no_row():
     assert (plays("random", GUESS), plays("oracle", GUESS)) == (True, False)
     assert (plays("random", ECHO), plays("python:a:b", ECHO)) == (False, True)
-    assert baseline("oracle", GUESS, "test", range(2)) is None
-    assert baseline("random", ECHO, "test", range(2)) is None
-    floor = baseline("random", GUESS, "test", range(8))
+    assert compute_baseline("oracle", GUESS, "test", range(2)) is None
+    assert compute_baseline("random", ECHO, "test", range(2)) is None
+    floor = compute_baseline("random", GUESS, "test", range(8))
     assert floor is not None
     # Four draws of ten digits with repetition: 1 - 0.9 ** 4 = 0.344, here over 128 episodes.
     assert floor["success"] == pytest.approx(0.344, abs=0.13)

@@ -14,7 +14,7 @@ from ragen_bench.models.random_player import import_random_player
 from ragen_bench.runs.checked import BadRecordError, read_record
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import read_run
-from ragen_bench.scores.baselines import baseline
+from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.scores.summary import summarise
 from ragen_bench.suites import name_environment
 from ragen_envs.core.instances import RandomStream
@@ -31,7 +31,9 @@ ENTRIES = Path(__file__).parents[3] / "leaderboard" / "entries"
 def test_its_score_is_the_floor_and_another_function_has_another():
     name_environment(GUESS)
     floors = [
-        baseline("random", GUESS, "test", range(16), import_random_player(f"{GUESSERS}:{function}"))
+        compute_baseline(
+            "random", GUESS, "test", range(16), import_random_player(f"{GUESSERS}:{function}")
+        )
         for function in ("digit", "never")
     ]
     # Four different digits of ten hit with 0.4; with repetition, as listed actions do, with 0.344.

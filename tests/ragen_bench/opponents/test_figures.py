@@ -6,7 +6,7 @@ from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.pages.report import write_report
-from ragen_bench.scores.baselines import baseline, floor_and_ceiling
+from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
 from ragen_bench.scores.cost import Price, Prices
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import mean_interval
@@ -53,12 +53,14 @@ def test_nothing_judged_is_no_agreement(tmp_path):
 
 
 def test_floor_and_ceiling_are_those_of_the_rule_answering():
-    oracle = baseline("oracle", GAME, "test", range(4))
-    assert oracle == baseline("oracle", RULE, "test", range(4))
+    oracle = compute_baseline("oracle", GAME, "test", range(4))
+    assert oracle == compute_baseline("oracle", RULE, "test", range(4))
     assert (oracle["success"], oracle["ceiling"]) == (1.0, 1.0)
-    floor = baseline("random", GAME, "test", range(4))
+    floor = compute_baseline("random", GAME, "test", range(4))
     assert floor["success"] < 0.2
-    assert floor_and_ceiling(GAME, "test", [0, 1, 2, 3]) == pytest.approx((floor["score"], 1.0))
+    assert compute_floor_and_ceiling(GAME, "test", [0, 1, 2, 3]) == pytest.approx(
+        (floor["score"], 1.0)
+    )
 
 
 def test_the_cost_is_that_of_both_or_unknown(tmp_path):

@@ -6,7 +6,7 @@ from statistics import fmean
 import pytest
 
 from ragen_bench.scores import compare as comparison
-from ragen_bench.scores.baselines import baseline, floor_and_ceiling
+from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import wilson
 from ragen_envs.core.sealed import new_key
@@ -86,7 +86,7 @@ def test_figures_have_six_digits_and_not_fewer(oracle_run, random_run):
     assert shown == [round(number, 6) for number in shown]
     # Of thirds, and of sixteen samples of twelve instances, which end nowhere.
     for row in found["envs"]:
-        floor, ceiling = floor_and_ceiling(row["env"], "test", range(row["instances"]))
+        floor, ceiling = compute_floor_and_ceiling(row["env"], "test", range(row["instances"]))
         assert row["normalised"]["floor"] == round(floor, 6)
         assert row["normalised"]["ceiling"] == round(ceiling, 6)
 
@@ -125,7 +125,7 @@ def test_what_a_server_refused_is_a_difference_and_what_both_refused_is_none(cha
     one = changed("one", model_identity=refused)
     other = changed("other", model_identity=refused, temperature=0.25, seed=1)
     assert compare(asked, one)["notes"] == [
-        "refused by the server, whose own default counts: nothing in A, temperature, top_p in B"
+        "refused by the server, which used its default: nothing in A, temperature, top_p in B"
     ]
     assert compare(one, other)["notes"] == ["seed: 0 in A, 1 in B"]
 
@@ -156,12 +156,12 @@ def test_only_common_instances_count(random_run, folder):
         fmean(values[LAKE, index] for index in range(5)), abs=1e-6
     )
     assert found["notes"] == [
-        f"{BANDIT}: 12 instances in A, 0 in B, compared are the 0 in both",
-        f"{SOKOBAN}: 8 instances in A, 0 in B, compared are the 0 in both",
-        f"{LAKE}: 8 instances in A, 5 in B, compared are the 5 in both",
+        f"{BANDIT}: 12 instances in A, 0 in B; the 0 in both are compared",
+        f"{SOKOBAN}: 8 instances in A, 0 in B; the 0 in both are compared",
+        f"{LAKE}: 8 instances in A, 5 in B; the 5 in both are compared",
         "ragen/BanditRev-v0: 0 instances in A, 2 in B, compared are the 0 in both",
     ]
-    floor = baseline("random", LAKE, "test", range(5))
+    floor = compute_baseline("random", LAKE, "test", range(5))
     assert found["envs"][0]["normalised"]["floor"] == floor["score"]
     assert found["envs"][0]["normalised"]["ceiling"] == floor["ceiling"]
 
@@ -174,8 +174,8 @@ def test_an_incomplete_run_is_compared_and_named(random_run, changed):
     assert [(row["env"], row["instances"]) for row in found["envs"]] == [(BANDIT, 12), (SOKOBAN, 2)]
     assert found["notes"] == [
         "B is incomplete: 27 of 56 episodes",
-        f"{SOKOBAN}: 8 instances in A, 2 in B, compared are the 2 in both",
-        f"{LAKE}: 8 instances in A, 0 in B, compared are the 0 in both",
+        f"{SOKOBAN}: 8 instances in A, 2 in B; the 2 in both are compared",
+        f"{LAKE}: 8 instances in A, 0 in B; the 0 in both are compared",
     ]
     assert compare(other, random_run)["notes"][0] == "A is incomplete: 27 of 56 episodes"
 
@@ -186,7 +186,7 @@ def test_a_run_of_another_version_has_no_normalised_score(changed):
         *(env.as_json() for env in changed("original").config.envs[1:]),
     ]
     found = compare(changed("a", envs=envs), changed("b", envs=envs))
-    assert found["notes"] == [f"{BANDIT}: norm. is left out, the runs are of another version of it"]
+    assert found["notes"] == [f"{BANDIT}: norm. is omitted: the runs used another version of it"]
     assert [row["normalised"] is None for row in found["envs"]] == [True, False, False]
     scored = [row["normalised"]["a"] for row in found["envs"][1:]]
     assert found["suite"]["normalised"]["a"] == pytest.approx(fmean(scored), abs=1e-6)
@@ -196,18 +196,18 @@ def test_no_scale_no_normalised_score(tmp_path):
     run = played(tmp_path / "lake", instances={LAKE: 98}, split="val", samples=1)
     last = run.episodes_file.read_text().splitlines(keepends=True)[-1]
     run.episodes_file.write_text(last)  # a hard lake on which the random player was lucky
-    floor, ceiling = floor_and_ceiling(LAKE, "val", [97])
+    floor, ceiling = compute_floor_and_ceiling(LAKE, "val", [97])
     assert floor > ceiling > 0
     found = compare(run, run)
-    said = "norm. is left out, on these instances the random player does as well as the best one"
+    said = "norm. is omitted: on these instances the random player is as good as the best one"
     assert found["notes"][-1] == f"{LAKE}: {said}"
     assert found["envs"][0]["normalised"] is found["suite"]["normalised"] is None
 
 
 def test_a_scale_of_no_length_is_said(random_run, monkeypatch):
-    monkeypatch.setattr(comparison, "floor_and_ceiling", lambda *_: (0.5, 0.5))
+    monkeypatch.setattr(comparison, "compute_floor_and_ceiling", lambda *_: (0.5, 0.5))
     found = compare(random_run, random_run)
-    said = "norm. is left out, on these instances the random player does as well as the best one"
+    said = "norm. is omitted: on these instances the random player is as good as the best one"
     assert found["notes"] == [f"{env}: {said}" for env in (BANDIT, SOKOBAN, LAKE)]
     assert found["suite"]["normalised"] is None
 
@@ -216,7 +216,7 @@ def test_sealed_runs_need_their_key_for_normalised_scores(tmp_path, monkeypatch)
     monkeypatch.setenv("RAGEN_SEALED_KEY", new_key())
     run = played(tmp_path / "sealed", instances={SOKOBAN: 2}, split="sealed")
     assert compare(run, run)["envs"][0]["normalised"] is not None
-    note = f"{SOKOBAN}: norm. is left out, the sealed split's key is not at hand"
+    note = f"{SOKOBAN}: norm. is omitted: the key of the sealed split is missing"
     for other in (new_key(), None):
         if other:
             monkeypatch.setenv("RAGEN_SEALED_KEY", other)
@@ -230,11 +230,11 @@ def test_sealed_runs_need_their_key_for_normalised_scores(tmp_path, monkeypatch)
 
 def test_floor_and_ceiling_are_those_of_a_summary():
     for env in (BANDIT, LAKE):
-        summary = baseline("random", env, "val", range(6))
-        found = floor_and_ceiling(env, "val", range(6))
+        summary = compute_baseline("random", env, "val", range(6))
+        found = compute_floor_and_ceiling(env, "val", range(6))
         assert found == pytest.approx((summary["score"], summary["ceiling"]), abs=1e-6)
-    of_each = [floor_and_ceiling(LAKE, "val", [index]) for index in (1, 4)]
-    both = floor_and_ceiling(LAKE, "val", [1, 4])
+    of_each = [compute_floor_and_ceiling(LAKE, "val", [index]) for index in (1, 4)]
+    both = compute_floor_and_ceiling(LAKE, "val", [1, 4])
     assert both == pytest.approx([fmean(values) for values in zip(*of_each, strict=True)])
 
 

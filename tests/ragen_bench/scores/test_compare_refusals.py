@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.scores.compare import compare_with_first, incomparable
+from ragen_bench.scores.compare import compare_with_first, find_obstacles
 from tests.ragen_bench.scores.pairs import compare
 
 from .compared import LAKE, SOKOBAN, cut
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.xdist_group("compare")  # its runs are made once
         ),
         (
             {"envs": [{"id": SOKOBAN, "instances": 8, "spec_hash": "f" * 16}]},
-            f"{SOKOBAN} is specified otherwise: ",
+            f"{SOKOBAN} has different specifications: ",
         ),
         (
             {"envs": [{"id": "ragen/BanditRev-v0", "instances": 8, "spec_hash": "f" * 16}]},
@@ -47,9 +47,9 @@ def test_what_must_not_stand_side_by_side_is_refused(random_run, changed, change
 def test_a_refusal_names_both_specifications(random_run, changed):
     envs = [env.as_json() for env in random_run.config.envs]
     envs[2]["spec_hash"] = "0123456789abcdef"
-    found = incomparable(random_run.config, changed(envs=envs).config)
+    found = find_obstacles(random_run.config, changed(envs=envs).config)
     ours = random_run.config.envs[2].spec_hash
-    assert found == [f"{LAKE} is specified otherwise: {ours} in A, 0123456789abcdef in B"]
+    assert found == [f"{LAKE} has different specifications: {ours} in A, 0123456789abcdef in B"]
 
 
 def test_sealed_runs_of_two_keys_are_refused(changed):

@@ -39,7 +39,7 @@ def test_a_third_run_goes_by_its_letter(random_run, changed):
     notes = compare_with_first([random_run, random_run, part])["comparisons"][1]["notes"]
     assert notes[:2] == [
         "C is incomplete: 27 of 56 episodes",
-        f"{SOKOBAN}: 8 instances in A, 2 in C, compared are the 2 in both",
+        f"{SOKOBAN}: 8 instances in A, 2 in C; the 2 in both are compared",
     ]
     with pytest.raises(
         UserError, match=r"\(A\) and \S+ \(C\) cannot .*: split: test in A, val in C"

@@ -12,7 +12,7 @@ from ragen_bench.cli import main
 from ragen_bench.cli.compare import describe_lead
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
-from ragen_bench.scores.contamination import contamination
+from ragen_bench.scores.contamination import compare_public_and_sealed
 from ragen_bench.statistics import wilson
 from ragen_envs.core.sealed import KEY_VARIABLE
 from tests.ragen_bench.cli.command import run as command
@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 
 def test_the_figures_by_hand(folder):
     public, sealed = read_run(folder / "test"), read_run(folder / "sealed")
-    found = contamination(public, sealed)
+    found = compare_public_and_sealed(public, sealed)
     leads, below, above = [], 0.0, 0.0
     for row in found["envs"]:
         solved = [
@@ -59,7 +59,9 @@ def test_the_figures_by_hand(folder):
 def test_the_command_says_what_it_could_have_found(folder):
     done = command("compare", "--public", "test", "--sealed", "sealed", cwd=folder)
     assert done.returncode == 0, done.stderr
-    suite = contamination(read_run(folder / "test"), read_run(folder / "sealed"))["suite"]
+    suite = compare_public_and_sealed(read_run(folder / "test"), read_run(folder / "sealed"))[
+        "suite"
+    ]
     assert describe_lead(suite) in " ".join(done.stdout.split())
     assert f"a lead of {100 * suite['detectable']:.1f} points is detected" in describe_lead(suite)
 
@@ -77,15 +79,15 @@ def test_other_splits_and_settings_are_refused(folder, tmp_path):
     with pytest.raises(
         UserError, match=r"--sealed one on sealed or drawn; .*test is on test, .*test on test"
     ):
-        contamination(public, public)
+        compare_public_and_sealed(public, public)
     with pytest.raises(UserError, match="sealed is on sealed"):
-        contamination(sealed, sealed)
+        compare_public_and_sealed(sealed, sealed)
     shutil.copytree(folder / "sealed", tmp_path / "other")
     config = json.loads((tmp_path / "other/run.json").read_text())
     changed = {**config, "model": "oracle", "temperature": 1.5}
     (tmp_path / "other/run.json").write_text(json.dumps(changed))
     with pytest.raises(UserError, match="differ in model, temperature, so that"):
-        contamination(public, read_run(tmp_path / "other"))
+        compare_public_and_sealed(public, read_run(tmp_path / "other"))
 
 
 def test_a_drawn_run_is_as_good_as_a_sealed_one(tmp_path):
@@ -98,7 +100,7 @@ def test_a_drawn_run_is_as_good_as_a_sealed_one(tmp_path):
     assert main([*options, *drawn]) == 0
     done = command("compare", "--public", "test", "--sealed", "drawn", cwd=tmp_path)
     assert (done.returncode, "random, test less drawn" in done.stdout) == (0, True), done.stderr
-    found = contamination(read_run(tmp_path / "test"), read_run(tmp_path / "drawn"))
+    found = compare_public_and_sealed(read_run(tmp_path / "test"), read_run(tmp_path / "drawn"))
     assert [found[side]["split"] for side in ("public", "sealed")] == ["test", "drawn"]
     turned = command("compare", "--public", "drawn", "--sealed", "test", cwd=tmp_path)
     assert (turned.returncode, turned.stderr.count("\n")) == (2, 1)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.scores.cost import Price, Prices, cost, load_prices
+from ragen_bench.scores.cost import Price, Prices, compute_cost, load_prices
 
 GOOD = """
 currency = "EUR"
@@ -39,7 +39,7 @@ def written(tmp_path):
 @given(TOKENS, TOKENS, AMOUNTS, AMOUNTS)
 def test_cost_is_the_exact_sum(prompt_tokens, completion_tokens, prompt, completion):
     prices = Prices("EUR", (Price(("*",), prompt, completion),))
-    found = cost("any", prompt_tokens, completion_tokens, prices)
+    found = compute_cost("any", prompt_tokens, completion_tokens, prices)
     exact = prompt_tokens * Fraction(prompt) + completion_tokens * Fraction(completion)
     assert found.amount == pytest.approx(float(exact / 10**6), rel=1e-12)
     assert found.currency == "EUR"
@@ -56,21 +56,21 @@ def test_cost_is_the_exact_sum(prompt_tokens, completion_tokens, prompt, complet
 )
 def test_the_first_price_that_fits_counts(written, model, amount):
     prices = load_prices(written(GOOD))
-    assert cost(model, 1_000_000, 2_000_000, prices).amount == pytest.approx(amount)
+    assert compute_cost(model, 1_000_000, 2_000_000, prices).amount == pytest.approx(amount)
 
 
 @pytest.mark.parametrize("model", ["random", "my-model", "xopenai/my-model"])
 def test_an_unknown_model_has_no_known_cost(written, model):
-    assert cost(model, 0, 0, load_prices(written(GOOD))) is None
+    assert compute_cost(model, 0, 0, load_prices(written(GOOD))) is None
 
 
 def test_the_shipped_prices_know_what_runs_here_and_nothing_else():
     prices = load_prices()
     known = ("random", "oracle", "smollm2-135m", "demo-agent", "hf/a/b", "vllm/x", "gguf/x.gguf")
     for model in known:
-        assert cost(model, 10**6, 10**6, prices).amount == 0.0
+        assert compute_cost(model, 10**6, 10**6, prices).amount == 0.0
     for model in ("openai/x", "python:agent:answer"):
-        assert cost(model, 10**6, 10**6, prices) is None
+        assert compute_cost(model, 10**6, 10**6, prices) is None
 
 
 def test_the_variable_names_a_file_and_an_argument_beats_it(written, monkeypatch, tmp_path):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts
-from ragen_bench.scores.metrics import figures, light, opponent_figures
+from ragen_bench.scores.metrics import compute_metrics, compute_opponent_metrics, drop_texts
 from ragen_bench.statistics import mean_interval
 from ragen_envs.core.two_player import ReplyCount
 from tests.ragen_bench.scores.turns import played_turn
@@ -56,7 +56,7 @@ def test_figures_of_replies_by_hand():
         episode(3, [None], None),
     ]
     low, high = mean_interval([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
-    assert opponent_figures(played, COUNTS) == {
+    assert compute_opponent_metrics(played, COUNTS) == {
         "replies": 7,
         "clear": 6,
         "right": 3,
@@ -75,14 +75,16 @@ def test_a_share_of_all_replies_by_hand():
         episode(0, ["stop"], {"rude": 1}, sample=1),
         episode(1, ["stop", "stop", "length"], {"rude": 0}),
     ]
-    found = opponent_figures(played, [ReplyCount("rude", "that are rude", share="rudeness")])
+    found = compute_opponent_metrics(
+        played, [ReplyCount("rude", "that are rude", share="rudeness")]
+    )
     low, high = mean_interval([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
     assert (found["replies"], found["rude"], found["rudeness"]) == (6, 2, round(1 / 3, 6))
     assert found["rudeness_interval"] == [round(low, 6), round(high, 6)]
 
 
 def test_without_a_reply_there_is_no_share():
-    assert opponent_figures([episode(0, [None], None)], COUNTS) == {
+    assert compute_opponent_metrics([episode(0, [None], None)], COUNTS) == {
         **{"replies": 0, "clear": 0, "right": 0, "lies": 0},
         **{"accuracy": None, "accuracy_interval": None, "cut": None},
         **{"prompt_tokens": 0, "completion_tokens": 0},
@@ -96,18 +98,18 @@ def test_light_episodes_have_no_texts_and_the_same_figures():
     ]
     counts = {"clear": 1, "right": 1, "lies": 0}
     whole = replace(episode(0, [], counts), turns=spoken, final_observation="the end")
-    found = light(whole)
+    found = drop_texts(whole)
     assert found.final_observation == ""
     for one in (*found.turns, found.turns[0].opponent):
         assert (one.observation, one.answer, one.reasoning) == ("", "", "")
     assert found.turns[1].opponent is None
-    assert figures([found]) == figures([whole])
-    assert opponent_figures([found], COUNTS) == opponent_figures([whole], COUNTS)
+    assert compute_metrics([found]) == compute_metrics([whole])
+    assert compute_opponent_metrics([found], COUNTS) == compute_opponent_metrics([whole], COUNTS)
     assert whole.turns[0].opponent.answer == "Yes"
 
 
 def test_outcomes_are_counted_and_in_order():
     ended = ["truncated", "failure", "truncated", "success", "truncated"]
     played = [replace(episode(index, [], None), outcome=how) for index, how in enumerate(ended)]
-    found = figures(played)["outcomes"]
+    found = compute_metrics(played)["outcomes"]
     assert list(found.items()) == [("failure", 1), ("success", 1), ("truncated", 3)]

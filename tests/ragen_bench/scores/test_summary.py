@@ -8,11 +8,11 @@ from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.scores import baselines
-from ragen_bench.scores.baselines import baseline
+from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.scores.cost import Price, Prices
-from ragen_bench.scores.metrics import figures
-from ragen_bench.scores.summary import summarise, summary_of
-from ragen_bench.statistics import over_instances, wilson
+from ragen_bench.scores.metrics import compute_metrics
+from ragen_bench.scores.summary import compute_summary, summarise
+from ragen_bench.statistics import mean_over_instances, wilson
 from ragen_envs.core.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE, new_key, open_key
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from tests.ragen_bench.scores.turns import played_turn
@@ -36,7 +36,7 @@ def episode(index, success, turns, outcome="failure", sample=0):
 
 
 def test_figures_by_hand():
-    found = figures(
+    found = compute_metrics(
         [
             episode(0, True, [played_turn(True, True, 10, 3)], "success"),
             episode(1, False, [played_turn(True, False, 10, 4), played_turn(False, False, 20, 5)]),
@@ -55,7 +55,9 @@ def test_figures_by_hand():
 
 def test_several_samples_of_an_instance_count_as_one_cluster():
     turns = [played_turn(True, True, 1, 1)]
-    found = figures([episode(i, i < 5, turns, sample=s) for i in range(10) for s in range(4)])
+    found = compute_metrics(
+        [episode(i, i < 5, turns, sample=s) for i in range(10) for s in range(4)]
+    )
     low, high = found["success_interval"]
     # Ten instances, not forty episodes: the standard error is 0.5 / sqrt(10).
     assert (high - low) / 2 == pytest.approx(1.96 * 0.158, rel=0.15)
@@ -64,15 +66,17 @@ def test_several_samples_of_an_instance_count_as_one_cluster():
 @pytest.mark.parametrize(("success", "expected"), [(True, wilson(10, 10)), (False, wilson(0, 10))])
 def test_clusters_that_all_ended_alike_leave_room_for_doubt(success, expected):
     turns = [played_turn(True, True, 1, 1)]
-    found = figures([episode(i, success, turns, sample=s) for i in range(10) for s in range(4)])
+    found = compute_metrics(
+        [episode(i, success, turns, sample=s) for i in range(10) for s in range(4)]
+    )
     assert found["success_interval"] == pytest.approx(expected, abs=1e-6)
 
 
 def test_floor_and_ceiling():
-    assert baseline("oracle", "ragen/Sokoban-v0", "test", range(8))["success"] == 1.0
-    floor = baseline("random", "ragen/Bandit-v0", "test", range(64))
+    assert compute_baseline("oracle", "ragen/Sokoban-v0", "test", range(8))["success"] == 1.0
+    floor = compute_baseline("random", "ragen/Bandit-v0", "test", range(64))
     assert floor["success"] == pytest.approx(0.5, abs=0.05)
-    assert baseline("random", "ragen/Bandit-v0", "val", range(8)) == baseline(
+    assert compute_baseline("random", "ragen/Bandit-v0", "val", range(8)) == compute_baseline(
         "random", "ragen/Bandit-v0", "val", range(8)
     )
 
@@ -87,10 +91,10 @@ def test_floor_and_ceiling_are_played_once_and_for_each_sealed_key(monkeypatch):
     )
     for key in (*keys, *keys):
         monkeypatch.setenv("RAGEN_SEALED_KEY", key)
-        found.append(baseline(*asked))
+        found.append(compute_baseline(*asked))
         found[-1]["score"] = "changed by who asked"
     monkeypatch.setenv("RAGEN_SEALED_KEY", keys[0])
-    again = baseline(*asked)
+    again = compute_baseline(*asked)
     assert len(played) == len(keys)
     assert isinstance(again["score"], float)
     assert found[0]["ceiling"] == found[2]["ceiling"] == again["ceiling"]
@@ -115,8 +119,8 @@ def test_without_one_of_its_environments_a_suite_has_no_score(small, random_mode
     run = play_run(small, random_model, tmp_path / "run")
     episodes = list(run.episodes())
     last = run.config.envs[-1].id
-    assert summary_of(run.config, episodes, {})["suite_score"] is not None
-    part = summary_of(run.config, [each for each in episodes if each.env != last], {})
+    assert compute_summary(run.config, episodes, {})["suite_score"] is not None
+    part = compute_summary(run.config, [each for each in episodes if each.env != last], {})
     assert len(part["envs"]) == 2
     assert part["suite_score"] is part["suite_score_interval"] is None
 
@@ -126,7 +130,7 @@ def test_seconds_and_faults_are_those_of_the_run(small, random_model, tmp_path):
     episodes = list(run.episodes())
     first, second, third = (env.id for env in run.config.envs)
     cut = episodes.pop()
-    summary = summary_of(
+    summary = compute_summary(
         run.config, episodes, {first: 1.2345, second: 20.0}, {episodes[0].key, cut.key}
     )
     assert {row["env"]: row["seconds"] for row in summary["envs"]} == {
@@ -153,7 +157,7 @@ def test_a_sealed_run_is_not_set_beside_players_of_another_key(
     with pytest.raises(UserError) as raised:
         summarise(run)
     assert str(raised.value) == (
-        f"the run is of the sealed key with the hash {own}, the key at hand has {open_key()}; "
+        f"the run used the sealed key with the hash {own}, the current one has {open_key()}; "
         f"name the run's key in {KEY_FILE_VARIABLE}"
     )
 
@@ -165,7 +169,7 @@ def width(interval):
 def test_several_samples_give_pass_at_k():
     turns = [played_turn(True, True, 1, 1)]
     solved = {0: 4, 1: 0, 2: 1, 3: 2}
-    found = figures(
+    found = compute_metrics(
         [episode(i, s < count, turns, sample=s) for i, count in solved.items() for s in range(4)]
     )
     chance = [1, 0, 0.25, 0.5]
@@ -183,12 +187,12 @@ def test_several_samples_give_pass_at_k():
 def test_an_instance_with_fewer_samples_bounds_k():
     turns = [played_turn(True, True, 1, 1)]
     episodes = [episode(0, True, turns, sample=s) for s in range(4)]
-    assert list(figures([*episodes, episode(1, True, turns)])["pass_at_k"]) == ["1"]
+    assert list(compute_metrics([*episodes, episode(1, True, turns)])["pass_at_k"]) == ["1"]
 
 
 def test_breakdowns():
     turns = [played_turn(True, True, 1, 1)]
-    found = figures([episode(i, i < 3, turns * (1 + i % 2)) for i in range(6)])
+    found = compute_metrics([episode(i, i < 3, turns * (1 + i % 2)) for i in range(6)])
     assert [(row["bucket"], row["episodes"]) for row in found["by_difficulty"]] == [
         ("1", 2),
         ("2", 2),
@@ -210,7 +214,7 @@ def of_instances(ceilings, lengths):
 
 @pytest.mark.parametrize("lengths", [[None] * 4, [1, 2, 3, 4]])
 def test_ceilings_that_differ_tell_difficulties_apart(lengths):
-    found = figures(of_instances([0.3, 0.9, 0.9, 0.9], lengths))["by_difficulty"]
+    found = compute_metrics(of_instances([0.3, 0.9, 0.9, 0.9], lengths))["by_difficulty"]
     one, third = (
         [round(bound, 6) for bound in wilson(solved, of)] for solved, of in ((1, 1), (1, 3))
     )
@@ -228,20 +232,20 @@ def test_ceilings_that_differ_tell_difficulties_apart(lengths):
 
 def test_equal_ceilings_and_unknown_lengths_are_no_breakdown():
     for lengths in ([None] * 3, [1, None, 2]):
-        assert figures(of_instances([0.5] * 3, lengths))["by_difficulty"] == []
+        assert compute_metrics(of_instances([0.5] * 3, lengths))["by_difficulty"] == []
 
 
 def test_intervals_of_repeats_are_those_over_instances():
     turns = [played_turn(True, True, 1, 1)]
     solved = {0: 2, 1: 0, 2: 1}
-    found = figures(
+    found = compute_metrics(
         [episode(i, s < count, turns, sample=s) for i, count in solved.items() for s in range(2)]
     )
     for name, shares in (
         ("pass_at_k", {"1": [1.0, 0.0, 0.5], "2": [1.0, 0.0, 1.0]}),
         ("pass_hat_k", {"1": [1.0, 0.0, 0.5], "2": [1.0, 0.0, 0.0]}),
     ):
-        estimates = {k: over_instances(of_each) for k, of_each in shares.items()}
+        estimates = {k: mean_over_instances(of_each) for k, of_each in shares.items()}
         assert found[name] == {k: round(one.value, 6) for k, one in estimates.items()}
         assert found[f"{name}_interval"] == {
             k: [round(bound, 6) for bound in one.interval] for k, one in estimates.items()
@@ -250,11 +254,11 @@ def test_intervals_of_repeats_are_those_over_instances():
 
 def test_a_third_of_the_answers_was_cut():
     turns = [played_turn(), played_turn(form=False), played_turn()]
-    assert figures([episode(0, True, turns)])["cut"] == 0.333333
+    assert compute_metrics([episode(0, True, turns)])["cut"] == 0.333333
 
 
 def test_episodes_without_a_turn():
-    found = figures([episode(0, False, [], "context_overflow")])
+    found = compute_metrics([episode(0, False, [], "context_overflow")])
     assert (found["success"], found["format_valid"], found["cut"]) == (0, None, None)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.statistics import Estimate, mean_estimate, mean_interval, mean_of, normalised
+from ragen_bench.statistics import Estimate, mean_estimate, mean_interval, mean_of, normalise
 
 RATE = st.floats(0, 1)
 ESTIMATES = st.tuples(RATE, RATE, RATE).map(sorted).map(lambda t: Estimate(t[1], (t[0], t[2])))
@@ -98,7 +98,7 @@ def test_normalised_estimates(estimate, floor, ceiling):
     for value, raw in zip(
         [found.value, *found.interval], [estimate.value, *estimate.interval], strict=True
     ):
-        assert value == pytest.approx(normalised(raw, floor, ceiling), abs=1e-9)
+        assert value == pytest.approx(normalise(raw, floor, ceiling), abs=1e-9)
 
 
 def test_no_scale_no_normalised_estimate():

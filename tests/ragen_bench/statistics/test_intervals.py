@@ -12,11 +12,11 @@ from scipy.stats import beta, norm
 
 from ragen_bench.statistics import (
     Estimate,
-    alike_interval,
     clopper_pearson,
     clustered_bootstrap,
+    equal_values_interval,
     mean_interval,
-    normalised,
+    normalise,
     wilson,
 )
 from ragen_bench.statistics.intervals import clustered_wilson, resampled_interval
@@ -87,11 +87,11 @@ def test_bootstrap_refuses_empty_clusters(clusters):
 
 
 def test_normalised_score():
-    assert normalised(0.2, 0.2, 0.6) == 0.0
-    assert normalised(0.6, 0.2, 0.6) == 1.0
-    assert normalised(0.1, 0.2, 0.6) == pytest.approx(-0.25)
+    assert normalise(0.2, 0.2, 0.6) == 0.0
+    assert normalise(0.6, 0.2, 0.6) == 1.0
+    assert normalise(0.1, 0.2, 0.6) == pytest.approx(-0.25)
     for ceiling in (0.5, 0.4):  # a scale turned round would rank who does better below
-        assert normalised(0.3, 0.5, ceiling) is None
+        assert normalise(0.3, 0.5, ceiling) is None
         assert Estimate(0.3, (0.2, 0.4)).normalised(0.5, ceiling) is None
 
 
@@ -167,7 +167,7 @@ def test_instances_of_equal_means_leave_room_for_doubt():
 
 @given(st.integers(1, 300), st.floats(0, 1))
 def test_alike_values_are_bounded_by_wilsons_share(instances, value):
-    low, high = alike_interval(value, instances, 0.0, 1.0)
+    low, high = equal_values_interval(value, instances, 0.0, 1.0)
     share = wilson(0, instances)[1]
     assert 0 <= low <= value <= high <= 1
     assert high - low == pytest.approx(share)
@@ -192,7 +192,7 @@ def test_values_off_the_scale_are_refused(value):
         with pytest.raises(ValueError, match="is not between"):
             mean_interval(clusters)
     with pytest.raises(ValueError, match="is not between"):
-        alike_interval(value, 3, 0.0, 1.0)
+        equal_values_interval(value, 3, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("clusters", [[], [[1.0], []]])

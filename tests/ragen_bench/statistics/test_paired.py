@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.statistics import paired, wilson
+from ragen_bench.statistics import compare_paired, wilson
 
 VALUES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=3)
 PAIRS = st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=12)
@@ -21,7 +21,7 @@ def single(values):
 @given(PAIRS)
 def test_means_differences_and_counts(pairs):
     a, b = [x for x, _ in pairs], [y for _, y in pairs]
-    found = paired(a, b)
+    found = compare_paired(a, b)
     assert found.a == pytest.approx(fmean(map(fmean, a)))
     assert found.b == pytest.approx(fmean(map(fmean, b)))
     assert found.difference.value == pytest.approx(found.a - found.b, abs=1e-12)
@@ -35,7 +35,7 @@ def test_means_differences_and_counts(pairs):
 def test_a_run_of_more_samples_is_not_said_to_be_ahead_oftener():
     generator = np.random.default_rng(2)
     four, one = ((generator.random((200, k)) < 0.2).astype(float).tolist() for k in (4, 1))
-    found = paired(four, one)
+    found = compare_paired(four, one)
     low, high = found.difference.interval
     assert low < 0 < high
     # Of two equal players the one with more samples would be ahead on twice as many instances.
@@ -49,7 +49,7 @@ def test_a_run_of_more_samples_is_not_said_to_be_ahead_oftener():
 @given(PAIRS)
 def test_turned_round_it_changes_sign(pairs):
     a, b = [x for x, _ in pairs], [y for _, y in pairs]
-    one, other = paired(a, b), paired(b, a)
+    one, other = compare_paired(a, b), compare_paired(b, a)
     low, high = other.difference.interval
     assert one.difference.interval == pytest.approx((-high, -low), abs=1e-12)
     assert (one.a, one.a_ahead) == (other.b, other.b_ahead)
@@ -59,7 +59,7 @@ def test_the_four_counts_of_mcnemar():
     both, only_a, only_b, none = 30, 12, 5, 53
     a = [1] * both + [1] * only_a + [0] * only_b + [0] * none
     b = [1] * both + [0] * only_a + [1] * only_b + [0] * none
-    found = paired(single(a), single(b))
+    found = compare_paired(single(a), single(b))
     assert (found.a_ahead, found.b_ahead) == (only_a, only_b)
     assert found.difference.value == pytest.approx((only_a - only_b) / 100)
 
@@ -69,7 +69,7 @@ def test_the_interval_is_that_of_millers_standard_error():
     ease = generator.random(400)
     a = (generator.random((3, 400)) < ease).T.astype(float).tolist()
     b = (generator.random((3, 400)) < 0.8 * ease).T.astype(float).tolist()
-    found = paired(a, b).difference
+    found = compare_paired(a, b).difference
     differences = [fmean(x) - fmean(y) for x, y in zip(a, b, strict=True)]
     half = 1.96 * stdev(differences) / sqrt(400)
     assert found.interval == pytest.approx((found.value - half, found.value + half), abs=0.1 * half)
@@ -79,7 +79,7 @@ def test_pairing_helps_where_the_same_instances_are_hard():
     generator = np.random.default_rng(6)
     a = (generator.random(300) < 0.5).astype(float)
     b = np.where(generator.random(300) < 0.1, 0.0, a)
-    low, high = paired(single(a), single(b)).difference.interval
+    low, high = compare_paired(single(a), single(b)).difference.interval
     unpaired = 2 * 1.96 * sqrt((a.var() + b.var()) / 300)
     assert high - low < 0.6 * unpaired
 
@@ -91,7 +91,7 @@ def test_the_difference_is_covered():
         chance = generator.random(100)
         a = chance < 0.3
         b = (chance >= 0.25) & (chance < 0.45)
-        low, high = paired(single(a), single(b)).difference.interval
+        low, high = compare_paired(single(a), single(b)).difference.interval
         covered += low - 1e-9 <= 0.1 <= high + 1e-9
     # 95 % of 300 is 285, with a standard deviation of 3.8.
     assert 271 <= covered <= 298
@@ -100,22 +100,22 @@ def test_the_difference_is_covered():
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_runs_that_agree_everywhere_leave_room_for_doubt(value):
     share = wilson(0, 50)[1]
-    found = paired([[value]] * 50, [[value]] * 50)
+    found = compare_paired([[value]] * 50, [[value]] * 50)
     assert found.difference == (0.0, pytest.approx((-share, share)))
 
 
 def test_a_run_that_wins_everywhere_leaves_room_for_doubt():
     share = wilson(0, 50)[1]
-    found = paired([[1.0]] * 50, [[0.0]] * 50)
+    found = compare_paired([[1.0]] * 50, [[0.0]] * 50)
     assert found.difference == (1.0, pytest.approx((1 - 2 * share, 1.0)))
 
 
 def test_other_numbers_of_instances_are_refused():
     with pytest.raises(ValueError, match="is shorter than argument 1"):
-        paired([[1.0]] * 3, [[1.0]] * 2)
+        compare_paired([[1.0]] * 3, [[1.0]] * 2)
 
 
 @pytest.mark.parametrize(("a", "b"), [([], []), ([[]], [[1.0]]), ([[1.0]], [[]])])
 def test_instances_without_values_are_refused(a, b):
     with pytest.raises(ValueError, match="at least one value"):
-        paired(a, b)
+        compare_paired(a, b)

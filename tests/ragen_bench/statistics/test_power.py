@@ -6,17 +6,17 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from ragen_bench.statistics import mean_estimate, paired
+from ragen_bench.statistics import compare_paired, mean_estimate
 from ragen_bench.statistics.power import (
     Spread,
-    assumed,
-    detectable,
-    detectable_beside,
-    detectable_by,
+    assume_spread,
+    detectable_between,
+    detectable_difference,
+    detectable_from,
+    double_spread,
     instances_needed,
-    measured,
-    measured_pair,
-    of_one,
+    measure_differences,
+    measure_spread,
 )
 
 HALF, SHARE = sqrt(0.125), 0.5
@@ -36,11 +36,13 @@ def models(rng, instances, samples, difference, correlation):
 
 @pytest.mark.parametrize(("difference", "samples", "correlation"), [(0.1, 1, 0.5), (0.12, 4, 0.0)])
 def test_paired_runs_of_so_many_instances_find_the_difference(difference, samples, correlation):
-    spread = of_one(assumed(0.5, SHARE), correlation).paired
+    spread = double_spread(assume_spread(0.5, SHARE), correlation).paired
     instances = instances_needed(difference, [spread], samples)
     rng = np.random.default_rng(1)
     found = [
-        paired(*models(rng, instances, samples, difference, correlation)).difference.interval
+        compare_paired(
+            *models(rng, instances, samples, difference, correlation)
+        ).difference.interval
         for _ in range(RUNS)
     ]
     assert fmean(low > 0 for low, _ in found) == pytest.approx(0.8, abs=0.06)
@@ -49,7 +51,7 @@ def test_paired_runs_of_so_many_instances_find_the_difference(difference, sample
 
 @pytest.mark.parametrize("samples", [1, 4])
 def test_unpaired_runs_of_so_many_instances_find_it(samples):
-    spread = of_one(assumed(0.5, SHARE), 0.5).unpaired
+    spread = double_spread(assume_spread(0.5, SHARE), 0.5).unpaired
     instances = instances_needed(0.12, [spread], samples)
     rng, found = np.random.default_rng(2), 0
     for _ in range(RUNS):
@@ -63,41 +65,41 @@ def test_unpaired_runs_of_so_many_instances_find_it(samples):
 
 def test_the_width_of_an_interval_says_what_is_found():
     rng = np.random.default_rng(3)
-    spreads = of_one(assumed(0.5, SHARE), 0.5)
+    spreads = double_spread(assume_spread(0.5, SHARE), 0.5)
     a, b = models(rng, 4000, 2, 0.0, 0.5)
-    by_width = detectable_by(paired(a, b).difference.interval)
-    assert by_width == pytest.approx(detectable([spreads.paired], [4000], 2), rel=0.06)
-    beside = detectable_beside(mean_estimate(a).interval)
-    assert beside == pytest.approx(detectable([spreads.unpaired], [4000], 2), rel=0.06)
-    assert detectable_by((0.25, 0.25)) is None
-    assert detectable_beside((0.25, 0.25)) is None
+    by_width = detectable_from(compare_paired(a, b).difference.interval)
+    assert by_width == pytest.approx(detectable_difference([spreads.paired], [4000], 2), rel=0.06)
+    beside = detectable_between(mean_estimate(a).interval)
+    assert beside == pytest.approx(detectable_difference([spreads.unpaired], [4000], 2), rel=0.06)
+    assert detectable_from((0.25, 0.25)) is None
+    assert detectable_between((0.25, 0.25)) is None
 
 
 def test_the_spread_of_runs_is_measured():
     rng = np.random.default_rng(4)
     a, b = models(rng, 20_000, 3, 0.0, 0.4)
-    of_a = measured(a)
+    of_a = measure_spread(a)
     assert of_a == pytest.approx((0.125, 0.125), abs=0.004)
-    wanted = of_one(of_a, 0.4)
-    found = measured_pair(a, b)
+    wanted = double_spread(of_a, 0.4)
+    found = measure_differences(a, b)
     assert found.unpaired == pytest.approx(wanted.unpaired, abs=0.008)
     assert found.paired == pytest.approx(wanted.paired, abs=0.008)
 
 
 def test_one_sample_an_instance_says_nothing_of_what_more_would_help():
     once = [[0.0], [1.0], [1.0], [0.0]]
-    assert measured(once) == Spread(pytest.approx(1 / 3), 0.0)
+    assert measure_spread(once) == Spread(pytest.approx(1 / 3), 0.0)
     with pytest.raises(ValueError, match="two instances are needed"):
-        measured([[1.0]])
+        measure_spread([[1.0]])
     with pytest.raises(ValueError, match="each with a value"):
-        measured([[1.0], []])
+        measure_spread([[1.0], []])
 
 
 def test_a_mean_over_environments_finds_less_than_each():
     spread = Spread(0.3, 0.2)
-    alone = detectable([spread], [100], 2)
+    alone = detectable_difference([spread], [100], 2)
     assert alone == pytest.approx((1.959964 + 0.841621) * sqrt((0.3 + 0.1) / 100), rel=1e-6)
-    assert detectable([spread] * 4, [100] * 4, 2) == pytest.approx(alone / 2)
+    assert detectable_difference([spread] * 4, [100] * 4, 2) == pytest.approx(alone / 2)
     needed = instances_needed(alone, [spread], 2)
     assert needed in (100, 101)
     assert instances_needed(0.9, [Spread(0.0, 0.0)], 1) == 2

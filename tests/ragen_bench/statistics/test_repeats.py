@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragen_bench.statistics import (
     mean_at_k,
     mean_estimate,
-    over_instances,
+    mean_over_instances,
     pass_at_k,
     pass_hat_k,
     wilson,
@@ -71,11 +71,11 @@ def test_k_of_0_is_refused_for_means_too():
 
 
 def test_over_instances_averages_with_an_interval():
-    assert over_instances([1.0, 0.0, 0.0, 1.0]) == (0.5, wilson(2, 4))
+    assert mean_over_instances([1.0, 0.0, 0.0, 1.0]) == (0.5, wilson(2, 4))
     values = [0.0, 0.25, 0.5, 1.0]
-    assert over_instances(values) == mean_estimate([[value] for value in values])
+    assert mean_over_instances(values) == mean_estimate([[value] for value in values])
 
 
 @pytest.mark.parametrize("values", [[], [None], [0.5, None, 1.0]])
 def test_one_undefined_instance_leaves_the_mean_undefined(values):
-    assert over_instances(values) is None
+    assert mean_over_instances(values) is None

@@ -11,7 +11,7 @@ from ragen_bench.models.hf.model import HFModel
 from ragen_bench.models.prompt import History
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_bench.scores.metrics import figures
+from ragen_bench.scores.metrics import compute_metrics
 from ragen_bench.suites import env_id, select
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.sums import sum_in_order
@@ -66,7 +66,7 @@ def held_out_metrics(records: Sequence[EpisodeRecord], envs: Sequence[str]) -> d
     env_metrics: dict[str, float] = {}
     rates = []
     for env in map(env_id, envs):
-        scores = figures([record for record in records if record.env == env])
+        scores = compute_metrics([record for record in records if record.env == env])
         rates.append(scores["success"])
         name = env.partition("/")[2]
         low, high = scores["success_interval"]

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ragen_bench.statistics.above import holm
+from ragen_bench.statistics import holm
 from ragen_bench.suites import env_id
 from ragen_starpo.studies.estimates import (
     StudyEstimate,

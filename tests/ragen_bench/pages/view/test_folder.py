@@ -12,7 +12,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.pages.view.figures import Tally
 from ragen_bench.pages.view.folder import RunsFolder
 from ragen_bench.runs.checked import read_episode
-from ragen_bench.scores.metrics import figures
+from ragen_bench.scores.metrics import compute_metrics
 from ragen_bench.statistics import wilson
 from tests.ragen_bench.pages.report.runs import FROZEN_LAKE, SOKOBAN, episode, make_run
 
@@ -41,7 +41,7 @@ def test_figures_are_those_of_the_summary(played):
             read_episode(episode(index, success=solved if told else None, **{"return": gained}))
             for index, solved, gained in played
         ]
-        expected, figure = figures(read), tallied(read)
+        expected, figure = compute_metrics(read), tallied(read)
         name = "success" if told else "return"
         assert (figure.of, figure.envs) == (name, 1)
         assert figure.mean.value == pytest.approx(expected[name], abs=2e-6)
