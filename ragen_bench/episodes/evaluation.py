@@ -22,7 +22,7 @@ from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
 from ragen_bench.runs.draws import Draw, find_unannounced
-from ragen_bench.runs.provenance import machine, otherwise, versions
+from ragen_bench.runs.provenance import describe_differences, machine, versions
 from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import Make, find_suite, make_env
@@ -257,7 +257,7 @@ def play_run(
         if recorded:
             again = played_again(evaluation.tasks(), model.group_size, recorded.keys())
             say(f"Resuming {path}: {describe_resumption(len(recorded), again)}.")
-            if differing := otherwise(run.config.as_json(), config.as_json()):
+            if differing := describe_differences(run.config.as_json(), config.as_json()):
                 say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
         _complete(run, evaluation, model, recorded, progress)
         run.finish(task.key for task in evaluation.tasks())

@@ -110,7 +110,9 @@ def envs(
 
 
 def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
-    given = {**arguments, "model": "inspect", "history": str(arguments["history"]), "suite": suite}
+    # Inspect brings the model; the settings only need the name of one that takes them all.
+    given = {**arguments, "model": "hf/inspect", "history": str(arguments["history"])}
+    given["suite"] = suite
     evaluation = _in_one_line(lambda: _evaluation(given))
     if evaluation.split == "sealed":
         _in_one_line(open_key)

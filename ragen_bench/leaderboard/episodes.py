@@ -13,7 +13,7 @@ from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.models.base import RequestFailure, Sampling
 from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.json_lines import line_of
+from ragen_bench.runs.json_lines import to_line
 from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
 from ragen_envs.core.protocol import STOP
 
@@ -98,7 +98,7 @@ class EpisodeCheck:
             or self._order.find_problem(episode, number)
             or self._tokens.find_problem(episode, name)
         )
-        if not problem and line != line_of(computed):
+        if not problem and line != to_line(computed):
             problem = "is not written as the harness writes it"
         return (None, f"({name}) {problem}") if problem else (episode, None)
 

@@ -19,10 +19,10 @@ from ragen_bench.leaderboard.packed import write_packed
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.leaderboard.schema import SCHEMA, parse_entry, read_statement
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
-from ragen_bench.runs.atomic import alone, replacing_folder
+from ragen_bench.runs.atomic import lock_folder, replacing_folder
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory, read_run
-from ragen_bench.runs.json_lines import line_of
+from ragen_bench.runs.json_lines import to_line
 from ragen_bench.runs.schema import Object
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import compute_summary
@@ -97,7 +97,7 @@ def pack(
         check_draw(run.config, draws or find_draws_near(out))
     except EntryError as error:
         raise UserError(f"{path}: {error.args[0]}", exit_code=1) from None
-    with alone(out), replacing_folder(out) as draft:
+    with lock_folder(out), replacing_folder(out) as draft:
         digest, length = _write_episodes(run, draft / EPISODES, progress)
         entry = {
             "schema": SCHEMA,
@@ -155,7 +155,7 @@ def _write_episodes(
     run: RunDirectory, file: Path, progress: Callable[[int, int], None]
 ) -> tuple[str, int]:
     check = EpisodeCheck(run.config)
-    lines = (line_of(line) for line, _ in run.recorded())
+    lines = (to_line(line) for line, _ in run.recorded())
     try:
         episodes = check.check_lines(lines, lambda number: progress(number, check.planned))
         digest, length = write_packed(file, (episode.as_json() for episode in episodes))

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import EPISODES
 from ragen_bench.leaderboard.limits import LINE_BYTES, RATIO, UNPACKED_BYTES
-from ragen_bench.runs.json_lines import line_of
+from ragen_bench.runs.json_lines import to_line
 from ragen_bench.runs.schema import Object
 
 _CHUNK = 1 << 16
@@ -37,7 +37,7 @@ def write_packed(file: Path, records: Iterable[Object]) -> tuple[str, int]:
         gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=raw, mtime=0) as packed,
     ):
         for number, record in enumerate(records, start=1):
-            line = line_of(record) + b"\n"
+            line = to_line(record) + b"\n"
             _check_line(len(line), number)
             packed.write(line)
             digest.update(line)

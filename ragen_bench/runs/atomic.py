@@ -1,4 +1,4 @@
-"""Writes files and folders whole: a reader sees the old content or the new one, never a part."""
+"""Atomic writes of files and folders: a reader sees the old content or the new one."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
 DRAFT = ".draft"
-"""Takes the place of a file's suffix while the file is written."""
+"""Suffix of a file while it is written."""
 
 
 @contextmanager
 def replacing(file: Path) -> Iterator[BinaryIO]:
-    """Open a draft that takes a file's place when the block ends, and goes if the block fails.
+    """Open a draft that replaces a file when the block ends; it is removed if the block fails.
 
-    The draft is a new file beside the other one. A link of its name, which somebody may have
-    planted in a directory that came from elsewhere, is removed and not followed.
+    The draft is a new file next to the other one. A link of its name, which may be planted in a
+    directory from an untrusted source, is removed and not followed.
 
     Args:
-        file: what is written; it may be there already.
+        file: The file to write; it may exist.
 
     Raises:
-        UserError: if it cannot be written.
+        UserError: If the file cannot be written.
     """
     draft = file.with_suffix(DRAFT)
-    with writing(file):
+    with report_write_errors(file):
         draft.unlink(missing_ok=True)
         with draft.open("xb") as content:  # a new file, so that no link is followed
             try:
@@ -46,10 +46,10 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
-    """Give an empty folder that takes another's place when the block ends, and goes if it fails.
+    """Yield an empty folder that replaces another when the block ends; removed if it fails.
 
-    What is there stays until then. The draft stands beside it under a hidden name; what a killed
-    writer left there is removed, and a link is not followed.
+    The old folder stays until then. The draft is next to it under a hidden name; the draft of a
+    killed writer is removed, and a link is not followed.
     """
     draft, old = (folder.with_name(f".{folder.name}{end}") for end in (DRAFT, ".old"))
     _remove(draft)
@@ -69,13 +69,11 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keep other writers of a folder out until the block ends.
-
-    The lock is a hidden file beside the folder, which goes with the block.
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep other writers of a folder out until the block ends, by a hidden file next to it.
 
     Raises:
-        UserError: if another process, or another thread, is writing it.
+        UserError: If another process or thread is writing the folder.
     """
     file = folder.with_name(f".{folder.name}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -90,8 +88,8 @@ def alone(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(PermissionError):  # of Windows, where the lock removes its file itself
-            # While it is held, so that nobody takes the lock of a removed file.
+        with suppress(PermissionError):  # on Windows the lock removes its file itself
+            # Before the release, so that no one can take the lock of a removed file.
             file.unlink(missing_ok=True)
         lock.release()
 
@@ -104,29 +102,25 @@ def _remove(folder: Path) -> None:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a text file whole, in UTF-8, with its line ends as they are.
+    """Write a text file atomically in UTF-8, without changing line ends.
 
     Lone surrogates, which UTF-8 does not have, are written as backslash and number.
 
     Raises:
-        UserError: if it cannot be written.
+        UserError: If the file cannot be written.
     """
     with replacing(file) as content:
         content.write(text.encode(errors="backslashreplace"))
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[None]:
-    """Name the file, and say that nothing is lost, if the disk is full or lost.
-
-    Args:
-        file: what is written.
-    """
+def report_write_errors(file: Path) -> Iterator[None]:
+    """Turn an error of the disk into a UserError that names the file."""
     try:
         yield
     except OSError as error:
         raise UserError(
-            f"{file} cannot be written: {error.strerror or error}; what is there is kept, and the "
-            "same command goes on from there",
+            f"{file} cannot be written: {error.strerror or error}; finished work is kept, and the "
+            "same command resumes it",
             exit_code=1,
         ) from error

@@ -1,4 +1,4 @@
-"""Readers of untrusted JSON as records, with errors of one line."""
+"""Readers of untrusted JSON as records, with one-line errors."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _REASONS = {
 
 
 class BadRecordError(ValueError):
-    """An object that is not a record; the message says why, in one line."""
+    """An object that is not a record; the message gives the reason in one line."""
 
 
 class Flaw(NamedTuple):
-    """What is wrong with a value.
+    """An error in a value.
 
     Attributes:
-        path: of what is wrong in the value, such as "turns[3].reward"; "" for the value itself.
-        value: what stands there, shortened; "" where that does not matter.
-        reason: what is wrong with it.
+        path: Path of the error, such as "turns[3].reward"; "" for the value itself.
+        value: Shortened value at the path; "" where it does not matter.
+        reason: Description of the error.
     """
 
     path: str
@@ -63,19 +63,19 @@ def read_config(config: Any) -> RunConfig:
     """Return the content of a run.json.
 
     Raises:
-        BadRecordError: if no run can have it.
+        BadRecordError: If the content is not valid.
     """
     return read_record(RunConfig.model_validate, config)
 
 
 def read_episode(line: Any) -> EpisodeRecord:
-    """Return the episode that a line of episodes.jsonl holds.
+    """Return the episode in a line of episodes.jsonl.
 
     Raises:
-        BadRecordError: if it does not hold one.
+        BadRecordError: If the line is not an episode.
     """
     episode = read_record(_EPISODE.validate_python, line)
-    # The first prompt may leave no room for an answer already.
+    # Already the first prompt may leave no room for a response.
     if not episode.turns and episode.outcome != "context_overflow":
         raise BadRecordError("has no turn")
     if problem := _counts_problem(episode.opponent, reply_counts(episode.env)):
@@ -84,29 +84,29 @@ def read_episode(line: Any) -> EpisodeRecord:
 
 
 def read_timing(line: Any) -> Timing:
-    """Return what a line of timings.jsonl holds.
+    """Return the timing in a line of timings.jsonl.
 
     Raises:
-        BadRecordError: if it holds no timing.
+        BadRecordError: If the line is not a timing.
     """
     return read_record(_TIMING.validate_python, line)
 
 
 def read_fault(line: Any) -> Fault:
-    """Return what a line of faults.jsonl holds.
+    """Return the fault in a line of faults.jsonl.
 
     Raises:
-        BadRecordError: if it holds no fault.
+        BadRecordError: If the line is not a fault.
     """
     return read_record(_FAULT.validate_python, line)
 
 
 def first_flaw(error: ValidationError, reasons: dict[str, str] | None = None) -> Flaw:
-    """Return what is wrong with a value: its outermost flaw, a missing field before the others.
+    """Return the outermost error of a value, a missing field before others.
 
     Args:
-        error: what pydantic raised.
-        reasons: what to say of values that do not match a pattern, by the pattern.
+        error: Error of pydantic.
+        reasons: Descriptions of values that do not match a pattern, by the pattern.
     """
     errors = error.errors(include_url=False)
     first = min(errors, key=lambda flaw: (_depth(flaw), flaw["type"] != "missing"))
@@ -120,10 +120,10 @@ def first_flaw(error: ValidationError, reasons: dict[str, str] | None = None) ->
 
 
 def read_record(read: Callable[[Any], T], value: Any) -> T:
-    """Return what a JSON value holds, as pydantic reads it.
+    """Return the record in a JSON value.
 
     Raises:
-        BadRecordError: if it does not hold that.
+        BadRecordError: If the value is not such a record.
     """
     try:
         return read(value)
@@ -134,7 +134,7 @@ def read_record(read: Callable[[Any], T], value: Any) -> T:
 
 
 def _counts_problem(recorded: ReplyCounts | None, counts: Sequence[ReplyCount]) -> str | None:
-    """Return what is wrong with the counts of an opponent's replies, where a game has them."""
+    """Return the error in the counts of an opponent's replies, where a game has them."""
     if not counts:
         return None
     numbers = recorded.model_extra if recorded else None
@@ -153,7 +153,7 @@ def _counts_problem(recorded: ReplyCounts | None, counts: Sequence[ReplyCount]) 
 
 
 def _depth(error: ErrorDetails) -> int:
-    # What is missing, or too much, is a flaw of the object around it.
+    # A missing or extra field is an error of the enclosing object.
     return len(error["loc"]) - (error["type"] in ("missing", "extra_forbidden"))
 
 

@@ -1,4 +1,4 @@
-"""Checks run.json: whether a run can have it, and whether this version computes what it says."""
+"""Checks of run.json: whether it is valid, and whether this version computes the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ragen_envs.making import board_ids
 
 
 def config_problem(config: RunConfig) -> str | None:
-    """Return why no run of the known environments can have this configuration, or None."""
+    """Return why a configuration is invalid for the known environments, or None."""
     if config.split == "sealed" and not config.sealed_key_hash:
         return "is of the sealed split and lacks sealed_key_hash"
     if (config.split == "drawn") != (config.draw is not None):
@@ -35,7 +35,7 @@ def config_problem(config: RunConfig) -> str | None:
 
 
 def _env_problem(config: RunConfig, env: ChosenEnv) -> str | None:
-    """Return why no run with the configuration can play an environment as it says, or None."""
+    """Return why a configuration is invalid in one environment, or None."""
     if not is_known(env.id):
         return f"names the unknown environment {brief(env.id)}{_remedy(env.id)}"
     if env.instances < 1:
@@ -57,7 +57,7 @@ def _random_player(config: RunConfig) -> Object:
 
 
 def _choice_problem(split: Split, env: RunEnv) -> str | None:
-    """Return why a run cannot have chosen the instances that it names, or None."""
+    """Return why the listed instances are invalid, or None."""
     if isinstance(env.played, range):
         return None
     if split != "train":
@@ -68,22 +68,22 @@ def _choice_problem(split: Split, env: RunEnv) -> str | None:
 
 
 def _remedy(env: str) -> str:
-    """Return what to do about an id that could be another package's."""
+    """Return advice for an id that may belong to a third-party package."""
     if env.startswith(f"{NAMESPACE}/") or "/" not in env:
         return ""
-    return f" (if it is another package's and you trust it, add --env {brief(env)} to import it)"
+    return f" (if it is a third-party one and you trust it, add --env {brief(env)} to import it)"
 
 
 def config_differences(config: RunConfig) -> Iterator[str]:
-    """Yield what run.json says differently from what this version of the suite computes.
+    """Yield the differences between run.json and the values that this version computes.
 
-    The specification of every environment, the prompt, the whole suite, for the sealed split the
-    key at hand, and the module of a random player that the user named, each by its hash.
+    Compares the hashes of every environment's specification, the prompt, the suite, the sealed key
+    and the module of the random player.
 
     Raises:
-        UserError: if no run can have the configuration, or it names a random player and the user
-            did not.
-        SealedKeyError: for a run of the sealed split without a key.
+        UserError: If the configuration is invalid, or it has a random player that the user did not
+            name.
+        SealedKeyError: If the split is sealed and there is no key.
     """
     problem = config_problem(config)
     if problem:

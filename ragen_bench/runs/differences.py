@@ -1,4 +1,4 @@
-"""The first difference of two JSON values, in one short line."""
+"""The first difference of two JSON values, as one short line."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 _SHOWN = 48
 BEFORE = 12
-"""Characters of equal text that are shown before the first different one."""
+"""Equal characters that are shown before the first different one."""
 _MISSING = object()
 
 
 def first_difference(recorded: Any, computed: Any, path: str = "") -> str | None:
-    """Return the path of the first difference with both values, shortened; None if there is none.
+    """Return the path of the first difference with both values, shortened; None if they are equal.
 
-    What the recorded objects hold beyond the computed ones is not looked at. A number equals
-    another of the same value, 1 and 1.0 too; a truth value equals no number, NaN equals nothing.
+    Extra fields of the recorded objects are ignored. Numbers are compared by value, so 1 equals
+    1.0; a bool never equals a number, and NaN equals nothing.
     """
     if isinstance(recorded, dict) and isinstance(computed, dict):
         return _in_objects(recorded, computed, path)
@@ -25,17 +25,17 @@ def first_difference(recorded: Any, computed: Any, path: str = "") -> str | None
         return None
     start = 0
     if isinstance(recorded, str) and isinstance(computed, str):
-        start = max(0, common(recorded, computed) - BEFORE)
+        start = max(0, count_common_prefix(recorded, computed) - BEFORE)
     return f"{path}: recorded {brief(recorded, start)}, recomputed {brief(computed, start)}"
 
 
 def brief(value: Any, start: int = 0, shown: int = _SHOWN) -> str:
-    """Return a value in a few ASCII characters and one line.
+    """Return a value as a short ASCII text in one line.
 
     Args:
-        value: anything.
-        start: where to begin showing a text.
-        shown: how many characters of it at most.
+        value: Any JSON value.
+        start: First character of a text to show.
+        shown: Maximum number of its characters.
     """
     if value is _MISSING:
         return "nothing"
@@ -53,8 +53,8 @@ def brief(value: Any, start: int = 0, shown: int = _SHOWN) -> str:
     return f"a {type(value).__name__}"
 
 
-def common(recorded: str, computed: str) -> int:
-    """Return how many characters two texts share at their beginning."""
+def count_common_prefix(recorded: str, computed: str) -> int:
+    """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(recorded, computed, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(recorded), len(computed)))
 

@@ -1,9 +1,8 @@
-"""What a run directory holds: run.json, episodes.jsonl and what stands beside them.
+"""A run directory: run.json, episodes.jsonl, timings.jsonl, faults.jsonl, summary.json.
 
-`episodes.jsonl` grows by one line an episode, in the order in which they end; when the run is
-complete, its lines are put into the order of the tasks. It holds nothing that two runs of the same
-seeded model would not share. What the clock says is in `timings.jsonl`, and what a server failed
-to answer in `faults.jsonl`.
+`episodes.jsonl` grows by one line per episode, in the order in which they end; when the run is
+complete, its lines are put into the order of the tasks. It is the same for two runs of the same
+seeded model. Times are in `timings.jsonl`, failed requests in `faults.jsonl`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ragen_bench.runs.episode_reader import EpisodeReader
 from ragen_bench.runs.json_lines import (
     append,
     cut_torn_line,
-    parsed,
+    parse_lines,
     read_lines,
     read_whole,
     sync,
@@ -41,9 +40,9 @@ except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
 _LEFTOVERS = {".lock", "run.draft"}
-"""What a process leaves that was killed before it had written run.json."""
-_TOLD_BY_THE_MODEL = {"model_identity", "slots", "group_size", "machine"}
-"""What of run.json is not known before a model is loaded."""
+"""Files of a process that was killed before it had written run.json."""
+_MODEL_FIELDS = {"model_identity", "slots", "group_size", "machine"}
+"""Fields of run.json that are unknown before the model is loaded."""
 
 
 class RunDirectory:
@@ -56,24 +55,24 @@ class RunDirectory:
 
     @property
     def episodes_file(self) -> Path:
-        """The file with one finished episode a line."""
+        """File with one finished episode per line."""
         return self.path / "episodes.jsonl"
 
     @property
     def timings_file(self) -> Path:
-        """The file with the seconds of one played episode a line."""
+        """File with the seconds of one played episode per line."""
         return self.path / "timings.jsonl"
 
     @property
     def faults_file(self) -> Path:
-        """The file with one episode a line that a server left unfinished."""
+        """File with one unfinished episode per line, and the server's error."""
         return self.path / "faults.jsonl"
 
     def lock(self) -> None:
-        """Keep other writers out for as long as this process lives.
+        """Keep other writers out as long as this process lives.
 
         Raises:
-            UserError: if another process is writing.
+            UserError: If another process is writing.
         """
         try:
             self._lock.acquire(timeout=0)
@@ -89,49 +88,51 @@ class RunDirectory:
         self._lock.release()
 
     def repair(self) -> bool:
-        """Cut off a last line that was torn by a kill; return whether there was one."""
+        """Cut off a torn last line of each file; return whether there was one."""
         files = self.episodes_file, self.timings_file, self.faults_file
-        return sum(map(cut_torn_line, files)) > 0  # all of them, not only up to the first
+        return sum(map(cut_torn_line, files)) > 0  # repairs all files, where any() would stop
 
     def append(self, episode: EpisodeRecord) -> None:
-        """Add a finished episode.
+        """Append a finished episode.
 
-        It is handed to the system at once, which keeps it if this process is killed; `finish`
-        brings it to the disk.
+        The operating system keeps it if this process is killed; `finish` flushes it to the disk.
         """
         append(self.episodes_file, episode.as_json())
 
     def append_timing(self, env: str, seconds: float, elapsed: float) -> None:
-        """Add what an episode took: its share of the run's time, and the time to its end."""
+        """Append the time of an episode: its share of the run's seconds, and the seconds to its end."""
         append(self.timings_file, asdict(Timing(env, round(seconds, 6), round(elapsed, 6))))
 
     def append_fault(self, key: Key, reason: str) -> None:
-        """Add an episode that could not be played to its end."""
+        """Append an episode that a server left unfinished."""
         append(self.faults_file, asdict(Fault(*key, reason)))
 
     def finish(self, order: Iterable[Key]) -> None:
-        """Bring everything to the disk; if every episode is there, in the given order.
+        """Flush all files to the disk, and sort the episodes of a complete run.
 
-        So a run ends with the same bytes however often it was interrupted, and in whatever order
+        So a run ends with the same bytes, however often it was interrupted and in whatever order
         its episodes ended.
+
+        Args:
+            order: Keys of all episodes in the final order.
         """
         for file in (self.episodes_file, self.timings_file, self.faults_file):
             sync(file)
         wanted = list(order)
-        places = dict(self._placed())
+        places = dict(self._find_lines())
         if list(places) != wanted and places.keys() == set(wanted):
             self._rewrite([places[key] for key in wanted])
 
-    def _placed(self) -> Iterator[tuple[Key, tuple[int, int]]]:
-        """Yield the keys of the recorded episodes, with where their lines start and end."""
+    def _find_lines(self) -> Iterator[tuple[Key, tuple[int, int]]]:
+        """Yield the keys of the recorded episodes with the offsets of their lines."""
         start = 0
-        for line, episode in parsed(self.episodes_file):
+        for line, episode in parse_lines(self.episodes_file):
             key = episode["env"], episode["split"], episode["index"], episode["sample"]
             yield key, (start, start + len(line))
             start += len(line)
 
     def _rewrite(self, places: Sequence[tuple[int, int]]) -> None:
-        """Replace the file by its lines in another order, all at once."""
+        """Rewrite the file atomically with its lines in another order."""
         with self.episodes_file.open("rb") as lines, replacing(self.episodes_file) as ordered:
             for start, end in places:
                 lines.seek(start)
@@ -140,36 +141,35 @@ class RunDirectory:
             os.fsync(ordered.fileno())
 
     def faults(self) -> Iterator[Fault]:
-        """Yield the episodes that a server left unfinished, each time that it did.
-
-        They may have been played since.
+        """Yield the unfinished episodes, which may have been played since.
 
         Raises:
-            UserError: if a line of the file does not hold one, with its number.
+            UserError: If a line of the file is invalid; the message has its number.
         """
         return (fault for _, _, fault in read_lines(self.faults_file, read_fault))
 
     def episodes(self) -> Iterator[EpisodeRecord]:
-        """Yield the recorded episodes; a last line without its end is not there yet.
+        """Yield the recorded episodes; a last line without a line end is skipped.
 
         Raises:
-            UserError: if a line is not an episode of this run, or repeats one, with its number.
+            UserError: If a line is not an episode of this run, or repeats one; the message has its
+                number.
         """
         return (episode for _, episode in self.recorded())
 
     def recorded(self) -> Iterator[tuple[Object, EpisodeRecord]]:
-        """Return the recorded episodes, each as its line has it and as it is read.
+        """Yield the recorded episodes, each as a JSON object and as a record.
 
         Raises:
-            UserError: as `episodes`.
+            UserError: As `episodes`.
         """
         return EpisodeReader(self.episodes_file, self.config).added()
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds that the episodes of each environment took.
+        """Return the seconds of the episodes by environment.
 
         Raises:
-            UserError: if a line of the file holds no timing, with its number.
+            UserError: If a line of the file is invalid; the message has its number.
         """
         total: dict[str, float] = {}
         for _, _, timing in read_lines(self.timings_file, read_timing):
@@ -184,10 +184,10 @@ class RunDirectory:
 def open_run(path: Path, config: RunConfig) -> RunDirectory:
     """Return a locked run directory for a configuration, new or to be resumed.
 
-    A run that has no finished episode yet gives way to one of another configuration.
+    A run without a finished episode is replaced by one of another configuration.
 
     Raises:
-        UserError: if the directory holds something else, or a run of another configuration.
+        UserError: If the directory holds something else, or a run of another configuration.
     """
     _refuse_foreign(path)
     path.mkdir(parents=True, exist_ok=True)
@@ -211,14 +211,14 @@ def open_run(path: Path, config: RunConfig) -> RunDirectory:
 
 
 def refuse_other(path: Path, settings: Object) -> None:
-    """Refuse a directory that cannot take a run with these settings; it is not touched.
+    """Refuse a directory that cannot hold a run with these settings, without changing it.
 
     Args:
-        path: the directory.
-        settings: a part of the content of run.json.
+        path: The directory.
+        settings: A part of the content of run.json.
 
     Raises:
-        UserError: if it holds something else, or a run of another configuration.
+        UserError: If the directory holds something else, or a run of another configuration.
     """
     _refuse_foreign(path)
     file = path / "run.json"
@@ -232,7 +232,7 @@ def read_run(path: Path) -> RunDirectory:
     """Return a run directory for reading.
 
     Raises:
-        UserError: if it holds no run.
+        UserError: If the directory holds no run.
     """
     file = path / "run.json"
     if not file.is_file():
@@ -241,13 +241,13 @@ def read_run(path: Path) -> RunDirectory:
 
 
 def _refuse_foreign(path: Path) -> None:
-    """Refuse what is not a run before a lock file is put there."""
+    """Refuse a directory that is not a run, before a lock file is put there."""
     if not path.exists():
         return
     if not path.is_dir():
         raise UserError(f"{path} is not a directory; choose another --out")
     foreign = {file.name for file in path.iterdir()} - _LEFTOVERS
-    # run.json is looked for last: another process may write it, and more, while we list.
+    # Check run.json last: another process may write it while this one lists the directory.
     if foreign and not (path / "run.json").is_file():
         raise UserError(f"{path} is not empty and holds no run; choose another --out")
 
@@ -282,10 +282,10 @@ def _refuse_differences(path: Path, recorded: RunConfig, wanted: Object) -> None
 
 
 def _differences(recorded: RunConfig, wanted: Object) -> list[str]:
-    """Return what tells a run from one with other settings, of which the model's may be missing."""
+    """Return the differences of a run from settings, which may lack the model's."""
     there = recorded.as_json()
     if "model_identity" not in wanted:  # no model has been loaded yet
-        there = {name: told for name, told in there.items() if name not in _TOLD_BY_THE_MODEL}
+        there = {name: value for name, value in there.items() if name not in _MODEL_FIELDS}
         if there.get("opponent") is not None:
             there["opponent"] = {name: there["opponent"].get(name) for name in wanted["opponent"]}
     return differences(there, wanted)

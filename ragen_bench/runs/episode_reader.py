@@ -1,4 +1,4 @@
-"""A reader of episodes.jsonl that can go on where it stopped."""
+"""An incremental reader of episodes.jsonl."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_bench.runs.checked import BadRecordError, read_episode
-from ragen_bench.runs.json_lines import bad_line, parsed
+from ragen_bench.runs.json_lines import bad_line, parse_lines
 from ragen_bench.runs.schema import EpisodeRecord, Key, Object, RunConfig
 
 
 class EpisodeReader:
-    """Reads each episode of a run once, those too that are written meanwhile.
+    """Reads each episode of a run once, also those that are written meanwhile.
 
     Args:
-        file: the episodes.jsonl, which may be missing; lines are only ever added to it.
-        config: the content of the run.json beside it.
+        file: The episodes.jsonl, which may be missing; lines are only appended to it.
+        config: The content of its run.json.
     """
 
     def __init__(self, file: Path, config: RunConfig) -> None:
@@ -26,15 +26,16 @@ class EpisodeReader:
         self._end = 0
 
     def added(self) -> Iterator[tuple[Object, EpisodeRecord]]:
-        """Yield the episodes that were not read yet, each as its line has it and as it is read.
+        """Yield the unread episodes, each as a JSON object and as a record.
 
-        A last line without its end is not there yet.
+        A last line without a line end is skipped, since it may be incomplete.
 
         Raises:
-            UserError: if a line is not an episode of this run, or repeats one, with its number.
+            UserError: If a line is not an episode of this run, or repeats one; the message has its
+                number.
         """
         begin = self._end, len(self._lines) + 1
-        for number, (line, content) in enumerate(parsed(self._file, begin=begin), begin[1]):
+        for number, (line, content) in enumerate(parse_lines(self._file, begin=begin), begin[1]):
             try:
                 episode = read_episode(content)
             except BadRecordError as error:

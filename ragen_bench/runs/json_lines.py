@@ -1,4 +1,4 @@
-"""JSON files: lines of objects, which grow and may end in the middle, and whole objects."""
+"""JSON files: lines of objects, whose last line may be torn, and single objects."""
 
 from __future__ import annotations
 
@@ -9,61 +9,61 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.atomic import write_text, writing
+from ragen_bench.runs.atomic import report_write_errors, write_text
 from ragen_bench.runs.checked import BadRecordError
 from ragen_bench.runs.schema import Object
 
 T = TypeVar("T")
-# Not "remove the line": the episodes after it would then be in another order.
+# Not "remove the line", which would change the order of the later episodes.
 RESUME = "cut the file from that line on and resume, or choose another --out"
-"""What to do about a bad line of a run."""
+"""Advice for a bad line of a run."""
 _BLOCK = 1 << 16
 
 
 def numbered(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[tuple[int, Object]]:
-    """Yield the objects of a file with their numbers from 1 on, as `parsed`."""
-    for number, (_, content) in enumerate(parsed(file, mend, edited), start=1):
+    """Yield the line numbers, from 1 on, and objects of a file; see `parse_lines`."""
+    for number, (_, content) in enumerate(parse_lines(file, mend, edited), start=1):
         yield number, content
 
 
 def read_lines(
     file: Path, read: Callable[[Any], T], mend: str = RESUME, edited: bool = False
 ) -> Iterator[tuple[int, Object, T]]:
-    """Yield the numbers of the lines of a file, their objects, and what these hold, as `parsed`.
+    """Yield the line numbers, objects and records of a file; see `parse_lines`.
 
     Raises:
-        UserError: if a line does not hold what `read` returns, with its number.
+        UserError: If a line is not a record for `read`; the message has its number.
     """
     for number, content in numbered(file, mend, edited):
         try:
-            held = read(content)
+            record = read(content)
         except BadRecordError as error:
             raise bad_line(file, number, str(error), mend) from None
-        yield number, content, held
+        yield number, content, record
 
 
-def parsed(
+def parse_lines(
     file: Path, mend: str = RESUME, edited: bool = False, begin: tuple[int, int] = (0, 1)
 ) -> Iterator[tuple[bytes, Object]]:
     """Yield the lines of a file, which may be missing, with their objects.
 
-    A last line without its end is not there yet.
+    A last line without a line end is skipped, since it may be incomplete.
 
     Args:
-        file: the file.
-        mend: what to do about a bad line.
-        edited: whether people edit the file: a whole object then counts without a line's end.
-        begin: the place and the number of the first line that is read.
+        file: The file.
+        mend: Advice for a bad line.
+        edited: Whether people edit the file: a complete object then counts without a line end.
+        begin: Byte offset and number of the first line to read.
 
     Raises:
-        UserError: if a line holds no object, with its number.
+        UserError: If a line is not an object; the message has its number.
     """
     if not file.is_file():
         return
     with file.open("rb") as lines:
         lines.seek(begin[0])
         for number, line in enumerate(lines, start=begin[1]):
-            content = _object(line)
+            content = _parse_object(line)
             if not line.endswith(b"\n") and not (edited and content):
                 return
             if content is None:
@@ -72,48 +72,48 @@ def parsed(
 
 
 def bad_line(file: Path, number: int, problem: str, mend: str = RESUME) -> UserError:
-    """Return what to raise for a line that does not belong into a file."""
+    """Return the error for a line that does not belong in a file."""
     return UserError(f"{file} line {number} {problem}; {mend}", exit_code=1)
 
 
 def append(file: Path, added: Object) -> None:
-    """Add an object to a file, and hand it to the system at once.
+    """Append an object to a file and flush it to the operating system.
 
     Raises:
-        UserError: if the file cannot be written.
+        UserError: If the file cannot be written.
     """
-    with writing(file), file.open("ab") as lines:
-        lines.write(line_of(added) + b"\n")
+    with report_write_errors(file), file.open("ab") as lines:
+        lines.write(to_line(added) + b"\n")
 
 
-def line_of(content: Object) -> bytes:
-    """Return an object as a line has it, without the line's end."""
+def to_line(content: Object) -> bytes:
+    """Return an object as JSON in one line, without the line end."""
     return _encodable_json(content, separators=(",", ":")).encode()
 
 
 def sync(file: Path) -> None:
-    """Bring a file, if there is one, to the disk."""
+    """Flush a file to the disk, if it exists."""
     if file.is_file():
         with file.open("rb") as written:
             os.fsync(written.fileno())
 
 
 def cut_torn_line(file: Path, edited: bool = False) -> bool:
-    """Cut off a last line without its end; return whether there was one.
+    """Cut off a last line without a line end; return whether there was one.
 
     Args:
-        file: the file.
-        edited: whether people edit the file: a whole object then gets the line's end instead.
+        file: The file.
+        edited: Whether people edit the file: a complete object then gets a line end instead.
     """
     if not file.is_file():
         return False
     size = file.stat().st_size
-    end = _end_of_lines(file, size)
+    end = _find_last_line_end(file, size)
     if end == size:
         return False
     with file.open("r+b") as lines:
         lines.seek(end)
-        if edited and _object(lines.read()):
+        if edited and _parse_object(lines.read()):
             lines.write(b"\n")
             return False
         lines.truncate(end)
@@ -121,32 +121,32 @@ def cut_torn_line(file: Path, edited: bool = False) -> bool:
 
 
 def read_whole(file: Path, mend: str = "choose another --out") -> Object:
-    """Return the object that a file holds.
+    """Return the JSON object in a file.
 
     Args:
-        file: the file.
-        mend: what to do about one that holds something else.
+        file: The file.
+        mend: Advice for a file that is not a JSON object.
 
     Raises:
-        UserError: if it holds no JSON object.
+        UserError: If the file is not a JSON object.
     """
-    content = _object(file.read_bytes())
+    content = _parse_object(file.read_bytes())
     if content is None:
         raise UserError(f"{file} is not a JSON object; {mend}")
     return content
 
 
 def write_whole(file: Path, content: Object) -> None:
-    """Write an object to a file, see `replacing`.
+    """Write an object to a file atomically.
 
     Raises:
-        UserError: if the file cannot be written.
+        UserError: If the file cannot be written.
     """
     write_text(file, _encodable_json(content, indent=2) + "\n")
 
 
-def _object(text: bytes) -> Object | None:
-    """Return the object that a JSON text holds, None if it holds something else."""
+def _parse_object(text: bytes) -> Object | None:
+    """Return the object in a JSON text; None if it is not an object."""
     try:
         content = json.loads(text.decode())
     except (ValueError, RecursionError):
@@ -154,8 +154,8 @@ def _object(text: bytes) -> Object | None:
     return content if isinstance(content, dict) else None
 
 
-def _end_of_lines(file: Path, size: int) -> int:
-    """Return the place after the last line end, looked for from the end of the file on."""
+def _find_last_line_end(file: Path, size: int) -> int:
+    """Return the offset behind the last line end, searching backwards."""
     end = size
     with file.open("rb") as lines:
         while end:
@@ -173,6 +173,6 @@ def _encodable_json(content: Object, **style: Any) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # Lone surrogates are legal in answers and paths but not in UTF-8: they go out escaped.
+        # Lone surrogates, legal in responses and paths but not in UTF-8, are escaped.
         return json.dumps(content, **style)
     return text

@@ -15,11 +15,11 @@ from ragen_bench.runs.differences import brief
 _PACKAGES = ("ragen-bench", "gymnasium", "numpy", "torch", "transformers", "tokenizers", "vllm")
 _CPUINFO = Path("/proc/cpuinfo")
 _LONGEST = 100
-"""Characters of a value: as many as an entry of the leaderboard may have."""
+"""Maximum number of characters of a value in a leaderboard entry."""
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that answers may depend on."""
+    """Return the versions of Python and of the packages that responses may depend on."""
     installed = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
@@ -30,10 +30,10 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, str]:
-    """Return the operating system, the CPU, and how many threads compute; GPUs where PyTorch is.
+    """Return the operating system, the CPU, the number of threads, and the GPU.
 
-    To be called when the model is loaded: the threads are PyTorch's if it is there, else as many
-    as there are CPUs for this process.
+    Call it when the model is loaded: threads and GPU are PyTorch's if it is imported, else the
+    threads are the CPUs of this process.
     """
     libc = " ".join(platform.libc_ver())
     description = {
@@ -49,12 +49,12 @@ def machine() -> dict[str, str]:
     return {name: value[:_LONGEST] for name, value in description.items()}
 
 
-def otherwise(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """Return what differs between two configurations of one run in packages and machine.
+def describe_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+    """Return the differences of two configurations of a run in packages and machine.
 
     Args:
-        there: the content of run.json, which may be of a version that kept less.
-        here: what run.json would hold now.
+        there: The content of run.json, maybe of a version with fewer fields.
+        here: The configuration of this process.
     """
     return [
         f"{name}: {brief(there[part][name])} there, {brief(here[part][name])} here"
@@ -71,7 +71,7 @@ def _cpus() -> int:
 
 
 def _cpu() -> str:
-    """Return the CPU's name as its maker has it, where the system says so."""
+    """Return the CPU's model name, where the system reports it."""
     lines = _CPUINFO.read_text("utf-8", "replace").splitlines() if _CPUINFO.is_file() else []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()

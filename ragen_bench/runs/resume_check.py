@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ragen_bench.runs.differences import BEFORE, brief, common
+from ragen_bench.runs.differences import BEFORE, brief, count_common_prefix
 from ragen_bench.runs.schema import Object
 
 _NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
-"""What may differ, what follows from the rest, and what is compared one by one."""
+"""Fields that may differ, follow from others, or are compared separately."""
 _SHOWN = 64
-"""Characters of a value: as many as the longest hash has."""
+"""Maximum number of characters of a value: the length of the longest hash."""
 
 
 def differences(there: Object, here: Object) -> list[str]:
-    """Return what tells two configurations of runs apart, in a few words each; [] for nothing.
+    """Return the differences of two configurations, in a few words each; [] if there are none.
 
-    What follows from a difference that is named is not named too.
+    Skip differences that are implied by one already reported.
 
     Args:
-        there: of the run that is there.
-        here: of the command.
+        there: Configuration of the existing run.
+        here: Configuration of the command.
     """
     names = [name for name in {**here, **there} if name not in _NOT_COMPARED]
     by_name = {name: list(_differing(name, there.get(name), here.get(name))) for name in names}
@@ -43,20 +43,21 @@ def _differing(name: str, there: Any, here: Any) -> Iterator[str]:
             yield from _differing(f"{name}.{key}", there.get(key), here.get(key))
     elif there != here:
         start = 0
-        # A text that differs late is shown from there on.
+        # Show a text that differs late from there on.
         if isinstance(there, str) and isinstance(here, str):
-            start = common(there, here) - BEFORE if common(there, here) > _SHOWN // 2 else 0
+            common = count_common_prefix(there, here)
+            start = common - BEFORE if common > _SHOWN // 2 else 0
         values = [brief(value, start, _SHOWN) for value in (there, here)]
         yield f"{name}: {values[0]} there, {values[1]} here"
 
 
 def _differing_envs(there: list[Object], here: list[Object], reworded: bool) -> list[str]:
-    """Return the environments that differ.
+    """Return the differences of the environments.
 
     Args:
-        there: of the run that is there.
-        here: of the command.
-        reworded: whether all specifications differ in any case.
+        there: Environments of the existing run.
+        here: Environments of the command.
+        reworded: Whether all specifications differ anyway.
     """
     before = {env["id"]: env for env in there}
     now = {env["id"]: env for env in here}

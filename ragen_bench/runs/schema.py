@@ -1,11 +1,11 @@
 """The records of a run: run.json, and the lines of episodes.jsonl, timings.jsonl and faults.jsonl.
 
-What is read from a file goes through pydantic, see `ragen_bench.runs.checked`; what the harness
-plays is made directly. Other fields than these are free in all files: those of run.json are kept,
-those of lines are passed over.
+Pydantic validates records that are read from files, see `ragen_bench.runs.checked`; the harness
+makes its own directly. Files may have extra fields: those of run.json are kept, those of lines are
+ignored.
 
-Episodes are dataclasses with slots, as pydantic checks them faster than models, and they take a
-fifth of the memory: the figures of a run are computed over all of its turns.
+Episodes are dataclasses with slots, since pydantic checks them faster than models and they take a
+fifth of the memory: metrics are computed over all turns of a run.
 """
 
 from __future__ import annotations
@@ -31,49 +31,49 @@ Object = dict[str, Any]
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """A JSON value."""
 Key = tuple[str, str, int, int]
-"""Environment, split, index and sample: what tells an episode from the others of its run."""
+"""Environment, split, index and sample of an episode, unique in its run."""
 Outcome = Literal["success", "failure", "ended", "truncated", "invalid_format", "context_overflow"]
-"""How an episode ended: solved; by the rules, or so where the environment does not tell success; by
-the budget, with or without one answer in form; or because the conversation outgrew the model's
-context. All of them count in every figure."""
+"""End of an episode: solved; ended by the rules unsolved, or where success is not reported; by the
+budget, with or without a response in a valid format; or by the model's context limit. All of them
+count in every metric."""
 
 LARGEST = 10**15
-"""Far beyond every figure of a run, and small enough for sums to stay finite."""
+"""Beyond every number of a run, and small enough for finite sums."""
 Text = Annotated[str, Strict()]
 Digits = Annotated[Text, Field(max_length=64, pattern="^[0-9a-f]{64}$")]
-"""Of SHA-256, or of 32 random bytes."""
+"""Hex digits of SHA-256, or of 32 random bytes."""
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict(), Field(gt=-LARGEST, lt=LARGEST)]
 Count = Annotated[int, Strict(), Field(ge=0, lt=LARGEST)]
 Positive = Annotated[int, Strict(), Field(ge=1, lt=LARGEST)]
 Index = Annotated[int, Strict(), Field(gt=-(1 << 63), lt=1 << 63)]
-"""Of an instance; those of the train split are seeds, and no end of them."""
+"""Index of the instance. In the train split, any non-negative seed."""
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
-"""An index that can be asked for."""
+"""An index that can be played."""
 Number = Annotated[float, Strict(), Field(gt=-LARGEST, lt=LARGEST, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 as_written = WrapValidator(lambda value, check: (check(value), value)[1])
-"""Keeps a whole number whole where a `Number` is asked for, so that it is written as it was."""
+"""Keeps an integer in a `Number` field an integer, so that it is written unchanged."""
 
 
 class Document(BaseModel):
-    """An object of a file that is written again with the fields that it was read with."""
+    """An object of a file, which is written again with the fields that it was read with."""
 
     model_config = ConfigDict(
         extra="allow", frozen=True, strict=True, validate_by_name=True, protected_namespaces=()
     )
 
     def as_json(self) -> Object:
-        """Return the object as its file has it."""
+        """Return the object as in its file."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
 Indices = range | tuple[int, ...]
-"""Which instances of a split are played."""
+"""Indices of the played instances of a split."""
 
 
 class RunEnv(Document):
-    """An environment of a run: its id, how many instances are played, and its specification."""
+    """An environment of a run: its id, number of instances, and specification hash."""
 
     id: Text
     instances: Whole
@@ -81,23 +81,23 @@ class RunEnv(Document):
 
     @property
     def played(self) -> Indices:
-        """The instances that are played: the first ones of the split."""
+        """Indices of the played instances: the first ones of the split."""
         return range(self.instances)
 
 
 class ChosenEnv(RunEnv):
-    """An environment of a run that may name which instances are played."""
+    """An environment of a run that may list the played instances."""
 
     indices: Annotated[list[Seed], Field(min_length=1)] | None = None
 
     @property
     def played(self) -> Indices:
-        """The instances that are played: the named ones, or the first ones of the split."""
+        """Indices of the played instances: the listed ones, or the first ones of the split."""
         return super().played if self.indices is None else tuple(self.indices)
 
 
 class Opponent(Document):
-    """Who plays against the model."""
+    """The opponent of the model."""
 
     model: Text
     model_identity: Object
@@ -105,14 +105,14 @@ class Opponent(Document):
 
 
 class RunDraw(Document):
-    """The draw of a run: the hash of what was announced, and what was drawn after it."""
+    """The draw of a run: the hash of the announcement, and the value drawn after it."""
 
     commitment: Digits
     value: Digits
 
 
 class RunConfig(Document):
-    """The content of run.json: what is evaluated, how, and on what machine."""
+    """The content of run.json: model, settings, environments and machine."""
 
     version: Annotated[int, Strict(), Field(alias="schema", ge=SCHEMA, le=SCHEMA)]
     model: Text
@@ -145,29 +145,29 @@ class RunConfig(Document):
 
     @property
     def planned(self) -> int:
-        """How many episodes the run has when it is complete."""
+        """Number of episodes of the complete run."""
         return sum(env.instances for env in self.envs) * self.samples
 
     @property
     def draw_key(self) -> str:
-        """The key of the drawn split, "" for the others."""
+        """Key of the drawn split, "" for other splits."""
         return draw_key(self.draw.commitment, self.draw.value) if self.draw else ""
 
     @property
     def left_to_server(self) -> list[str]:
-        """The settings that the model's server refused, so that its own default counted."""
-        named = self.model_identity.get("refused")
-        refused = named if isinstance(named, list) else []
+        """Settings that the model's server refused, so that its default applied."""
+        names = self.model_identity.get("refused")
+        refused = names if isinstance(names, list) else []
         return [name for name in ("temperature", "top_p", "seed") if name in refused]
 
     @property
     def opponent_format(self) -> ResponseFormat | None:
-        """The form of the opponent's answers, None where there is none."""
+        """Response format of the opponent; None without an opponent."""
         return self.opponent.response_format if self.opponent else None
 
 
 class Reply(Document):
-    """An opponent's part of a turn: what it read and said, and what its game records of that."""
+    """An opponent's part of a turn: observation, reply, and extra fields of the game."""
 
     observation: Text
     answer: Text
@@ -178,26 +178,42 @@ class Reply(Document):
 
 
 class ReplyCounts(Document):
-    """What a game counts of an opponent's replies, and whether the opponent's context was full."""
+    """Counts of an opponent's replies, and whether its context overflowed."""
 
     overflowed: Flag
 
     def __getitem__(self, count: str) -> int:
-        """Return a count of the game."""
+        """Return a count by its name."""
         number: int = (self.model_extra or {})[count]
         return number
 
     def as_json(self) -> Object:
-        """Return the counts as a line of episodes.jsonl has them."""
+        """Return the counts as in a line of episodes.jsonl."""
         return {**(self.model_extra or {}), "overflowed": self.overflowed}
 
 
 @dataclass(slots=True, kw_only=True)
 class TurnRecord:
-    """One turn: what the player read and answered, and what came of it.
+    """One turn: observation, response and outcome.
 
-    A flag is None where another package's environment does not tell it. Flags that a line of a file
-    lacks are None too, which is not what a replay gives.
+    A flag is None where a third-party environment does not report it, or a line of a file lacks it.
+
+    Attributes:
+        observation: Text that the player read.
+        answer: The player's response without its separate reasoning.
+        reasoning: Reasoning that the model reported separately.
+        actions: Actions named in the response.
+        reward: Reward of the turn.
+        terminated: Whether the rules ended the episode.
+        truncated: Whether the budget ended the episode.
+        format_is_valid: Whether the response had a valid format.
+        action_is_valid: Whether all named actions were known.
+        action_is_effective: Whether the actions changed the state.
+        answer_is_example: Whether the response repeats the example of the prompt.
+        finish: Reason why the model stopped.
+        prompt_tokens: Tokens read.
+        completion_tokens: Tokens generated.
+        opponent: The opponent's part of the turn, if it was asked.
     """
 
     observation: Text
@@ -217,7 +233,7 @@ class TurnRecord:
     opponent: Reply | None = None
 
     def as_json(self) -> Object:
-        """Return the turn as a line of episodes.jsonl has it."""
+        """Return the turn as in a line of episodes.jsonl."""
         turn = {name: getattr(self, name) for name in _TURN}
         if self.opponent:
             turn["opponent"] = self.opponent.as_json()
@@ -226,7 +242,25 @@ class TurnRecord:
 
 @dataclass(slots=True, kw_only=True)
 class EpisodeRecord:
-    """One finished episode; another package's environment need not tell the figures of it."""
+    """One finished episode; a third-party environment may leave its metrics None.
+
+    Attributes:
+        env: Full id of the environment.
+        split: Split of the instance.
+        index: Index of the instance in the split.
+        sample: Number of the episode on the instance.
+        rollout: Seed of the noise.
+        instance: Hash of the instance.
+        ceiling: Expected score of the best player, in [0, 1].
+        optimal_length: Length of the shortest solution, where it is known.
+        outcome: End of the episode.
+        success: Whether the episode was solved.
+        score: Score, in [0, 1].
+        episode_return: Sum of rewards.
+        opponent: Counts of the opponent's replies.
+        turns: The turns.
+        final_observation: Observation after the last turn.
+    """
 
     env: Text
     split: Text
@@ -246,11 +280,11 @@ class EpisodeRecord:
 
     @property
     def key(self) -> Key:
-        """What tells the episode from the others of its run."""
+        """Key of the episode, unique in its run."""
         return self.env, self.split, self.index, self.sample
 
     def as_json(self) -> Object:
-        """Return the episode as a line of episodes.jsonl has it."""
+        """Return the episode as in a line of episodes.jsonl."""
         episode: Object = {}
         for name in _EPISODE:
             value = getattr(self, name)
@@ -266,7 +300,7 @@ class EpisodeRecord:
 
 @dataclass(slots=True)
 class Timing:
-    """The seconds of one played episode: its share of the run's time, and the time to its end."""
+    """Time of one episode: its share of the run's seconds, and the seconds to its end."""
 
     env: Text
     seconds: Number
@@ -275,7 +309,7 @@ class Timing:
 
 @dataclass(slots=True)
 class Fault:
-    """An episode that a server left unfinished."""
+    """An episode that a server left unfinished, with the reason."""
 
     env: Text
     split: Text
@@ -285,7 +319,7 @@ class Fault:
 
     @property
     def key(self) -> Key:
-        """What tells the episode from the others of its run."""
+        """Key of the episode, unique in its run."""
         return self.env, self.split, self.index, self.sample
 
 

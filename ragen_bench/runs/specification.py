@@ -1,4 +1,4 @@
-"""Specification hashes: two scores are comparable if the hashes of their environments are equal."""
+"""Specification hashes: scores are comparable if their environments' hashes are equal."""
 
 from __future__ import annotations
 
@@ -34,22 +34,21 @@ def spec_hash(
     *,
     pictured: bool = False,
 ) -> str:
-    """Return 16 hex digits that change with what makes scores incomparable.
+    """Return 16 hex digits that change whenever scores become incomparable.
 
-    They cover the variant's parameters, every held-out instance (of train: the first sixteen), and
-    all that some scripted episodes show: prompts, parsing, rules, rewards, noise and figures. Where
-    a game has `probes`, they cover the replies to them on a few instances. Of an environment with
-    an opponent, they cover what it reads, and the rule's replies. Of another package's environment
-    they cover the first observations, some random episodes where it lists its actions, and the
-    prompt; what two plays do not show alike is left out. On the drawn split they look at a draw of
-    their own, as runs of different draws are comparable.
+    They cover the variant's parameters, every held-out instance (the first sixteen of train), and
+    some scripted episodes: prompts, parsing, rules, rewards, noise and metrics. They also cover the
+    replies to a game's `probes`, and the opponent's observations with the rule's replies. For a
+    third-party environment they cover the first observations, some random episodes where it lists
+    its actions, and the prompt; parts that differ between two plays are left out. The drawn split
+    uses a reference draw, since runs of different draws are comparable.
 
     Args:
-        env: the full id.
-        split: where its instances come from.
-        response_format: of the answers.
-        make: makes the environment; one that is trained on may have changes.
-        pictured: whether pictures show the board, and the texts do not.
+        env: Full id of the environment.
+        split: Split of the instances.
+        response_format: Format of the responses.
+        make: Makes the environment; a training environment may be modified.
+        pictured: Whether the board is shown as pictures and not in the texts.
     """
     if split == "drawn":
         environment = make_env(env, split, response_format, draw=REFERENCE_KEY, pictured=pictured)
@@ -73,11 +72,11 @@ def spec_hash(
 
 
 def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> str:
-    """Return 16 hex digits that say whether two suite scores may stand side by side.
+    """Return 16 hex digits that are equal for comparable suite scores.
 
     Args:
-        spec_hashes: of each environment the number of instances and the specification's hash.
-        max_tokens: tokens in one answer at most.
+        spec_hashes: Number of instances and specification hash by environment.
+        max_tokens: Token limit of a response.
     """
     parts = json.dumps([sorted(spec_hashes.items()), max_tokens])
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
@@ -97,7 +96,7 @@ def _foreign_hash(env: ForeignEnv, named: list[Any]) -> str:
 
 
 def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
-    """Return all that an episode shows."""
+    """Return all observable values of an episode."""
     stream = RandomStream("specification", seed)
     shown: list[Any] = [env.reset(seed=seed, options={"noise_seed": seed})]
     while env.legal_actions:
@@ -110,7 +109,7 @@ def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
 
 
 def _probed(env: TextEnv[Any, Any], seed: int) -> list[Any]:
-    """Return all that episodes show in which the probes are played, one a turn."""
+    """Return all observable values of episodes that play the probes, one per turn."""
     left = list(reversed(env.probes))
     shown: list[Any] = []
     while left:
@@ -121,7 +120,7 @@ def _probed(env: TextEnv[Any, Any], seed: int) -> list[Any]:
 
 
 def _turn(env: AnyEnv, answer: str) -> list[Any]:
-    """Return all that a turn shows, before it and after."""
+    """Return all observable values before and after a turn."""
     shown: list[Any] = []
     if functions := functions_of(env):
         shown.append(functions)

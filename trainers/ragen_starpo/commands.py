@@ -19,7 +19,7 @@ from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.runs.json_lines import (
     append,
     cut_torn_line,
-    parsed,
+    parse_lines,
     read_whole,
     write_whole,
 )
@@ -100,7 +100,7 @@ class Commands:
         _check_plan(folder, {"commands": [stage.shell_command for stage in stages], **settings})
         record = folder / _RECORD
         cut_torn_line(record)
-        done = {line["command"]: line["seconds"] for _, line in parsed(record)}
+        done = {line["command"]: line["seconds"] for _, line in parse_lines(record)}
         for stage in stages:
             on_stage(stage, None)
             if stage.shell_command not in done:
@@ -146,7 +146,7 @@ def is_finished(folder: Path) -> bool:
     """Return whether all commands of a folder's plan are done."""
     if not (folder / PLAN).exists():
         return False
-    done = {line["command"] for _, line in parsed(folder / _RECORD)}
+    done = {line["command"] for _, line in parse_lines(folder / _RECORD)}
     return done >= set(read_whole(folder / PLAN)["commands"])
 
 

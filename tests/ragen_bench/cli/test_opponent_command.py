@@ -195,7 +195,7 @@ def test_two_scripted_models_from_the_command_to_its_replay(tmp_path):
     for command in (["submit", "run", "--name", "a", "--submitter", "b", "--out", "entry"],):
         refused = run(*command, cwd=tmp_path)
         assert refused.returncode == 1
-        assert "the run is played against a model" in refused.stderr
+        assert "the run has an opponent" in refused.stderr
         assert refused.stderr.count("\n") == 1
 
 

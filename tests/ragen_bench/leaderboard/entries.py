@@ -7,7 +7,7 @@ import json
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.leaderboard import About, pack, verify
 from ragen_bench.models import Completion, resolve
-from ragen_bench.runs.json_lines import line_of
+from ragen_bench.runs.json_lines import to_line
 from ragen_bench.suites import SUITES
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
@@ -96,7 +96,7 @@ def edit_records(path, edit, rehash=True):
 
 
 def write_records(path, found, rehash=True):
-    write_lines(path, map(line_of, found), rehash)
+    write_lines(path, map(to_line, found), rehash)
 
 
 def edit_entry(path, edit):

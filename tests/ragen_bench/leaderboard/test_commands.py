@@ -131,7 +131,7 @@ def test_mistakes_get_one_line(submitted, told):
         (["verify", "nowhere"], 2, "nowhere does not exist; give the directory of an entry"),
         (["reproduce", "nowhere", "random"], 2, "nowhere does not exist; give the directory of an"),
         (["reproduce", ENTRY, "nobody"], 2, "unknown model 'nobody'"),
-        (["reproduce", ENTRY, "random", "--concurrency", "4"], 2, "--concurrency: for openai/"),
+        (["reproduce", ENTRY, "random", "--concurrency", "4"], 2, "--concurrency: for anthropic/"),
     ):
         found, out, err = told(*arguments)
         assert (found, err.count("\n")) == (code, 1), (arguments, out, err)

@@ -18,7 +18,7 @@ from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.packed import PackedEpisodes
 from ragen_bench.runs.checked import read_config
-from ragen_bench.runs.json_lines import line_of
+from ragen_bench.runs.json_lines import to_line
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     entry_json,
@@ -95,7 +95,7 @@ def test_a_bomb_in_a_bomb_is_no_episode(entry, bomb):
 def test_after_twenty_reasons_nothing_more_is_replayed(many, tmp_path, monkeypatch):
     shutil.copytree(many, tmp_path / "entry")
     changed = [{**record, "score": 0.123} for record in records(many)]
-    write_lines(tmp_path / "entry", map(line_of, changed))
+    write_lines(tmp_path / "entry", map(to_line, changed))
     replayed = []
     walk = Replayer.walk
 
@@ -225,7 +225,7 @@ def test_a_tail_behind_a_whole_chunk_is_seen():
 
 
 def test_the_last_line_has_an_end(entry):
-    lines = b"\n".join(map(line_of, records(entry)))
+    lines = b"\n".join(map(to_line, records(entry)))
     packed(entry).write_bytes(gzip.compress(lines, mtime=0))
     edit_entry(entry, lambda e: e.update(episodes_bytes=len(lines)))
     assert problems_of(entry) == ["episodes: episodes.jsonl.gz line 8 has no end"]
@@ -252,7 +252,7 @@ BAD_JSON = [
 
 @pytest.mark.parametrize(("text", "says"), BAD_JSON)
 def test_broken_json(entry, text, says):
-    honest = list(map(line_of, records(entry)))
+    honest = list(map(to_line, records(entry)))
     write_lines(entry, [text, *honest[1:]])
     assert problems_of(entry)[0].startswith(f"episodes: line 1 {says}")
     (entry / "entry.json").write_bytes(text)
@@ -261,7 +261,7 @@ def test_broken_json(entry, text, says):
 
 @pytest.mark.parametrize("text", [b"null", b"[]", b"3", b'"x"', b"{}", b"true", b"[[[[]]]]"])
 def test_json_that_is_no_object_of_ours(entry, text):
-    honest = list(map(line_of, records(entry)))
+    honest = list(map(to_line, records(entry)))
     write_lines(entry, [text, *honest[1:]])
     assert problems_of(entry)[0] in (
         "episodes: line 1 is not an object",
@@ -274,7 +274,7 @@ def test_json_that_is_no_object_of_ours(entry, text):
 
 
 def test_a_key_twice_in_an_episode(entry):
-    honest = list(map(line_of, records(entry)))
+    honest = list(map(to_line, records(entry)))
     line = honest[0].replace(b'"success":', b'"success":false,"success":', 1)
     write_lines(entry, [line, *honest[1:]])
     assert problems_of(entry)[0] == ('episodes: line 1 has an object with the key "success" twice')
@@ -288,12 +288,12 @@ def test_a_wrong_type_deep_inside(entry):
             edited = json.loads(json.dumps(found[0]))
             if edited["turns"][0][name] != value:
                 edited["turns"][0][name] = value
-                assert list(check.check_lines([line_of(edited)])) == [], (name, value)
+                assert list(check.check_lines([to_line(edited)])) == [], (name, value)
 
 
 def test_a_copy_of_the_honest_one_is_verified(honest, tmp_path):
     shutil.copytree(honest, tmp_path / "entry")
-    write_lines(tmp_path / "entry", map(line_of, records(honest)))
+    write_lines(tmp_path / "entry", map(to_line, records(honest)))
     assert problems_of(tmp_path / "entry") == []
 
 

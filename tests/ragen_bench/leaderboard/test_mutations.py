@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.leaderboard import verify
-from ragen_bench.runs.json_lines import line_of
+from ragen_bench.runs.json_lines import to_line
 from tests.ragen_bench.leaderboard.entries import (
     entry_json,
     records,
@@ -66,7 +66,7 @@ def test_a_changed_field_of_an_episode(honest, copied, data):
     new = data.draw(OTHERS | st.just(nearby), label="value")
     changed, different = put(found[number], path, new)
     write_entry(copied, entry_json(honest))
-    write_lines(copied, [line_of(r) for r in [*found[:number], changed, *found[number + 1 :]]])
+    write_lines(copied, [to_line(r) for r in [*found[:number], changed, *found[number + 1 :]]])
     if verify(copied).verified and different:
         # Other words that lead to the same actions: the model might have said them.
         assert path[-1] == "answer"
@@ -75,7 +75,7 @@ def test_a_changed_field_of_an_episode(honest, copied, data):
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_of_an_episode(honest, copied, data):
-    lines = [line_of(record) for record in records(honest)]
+    lines = [to_line(record) for record in records(honest)]
     number = data.draw(st.integers(0, 7), label="episode")
     place = data.draw(st.integers(0, len(lines[number]) - 1), label="place")
     byte = data.draw(st.integers(0, 255).filter(lambda b: b != lines[number][place]))

@@ -9,7 +9,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import About, make_entry_name, pack
 from ragen_bench.leaderboard.files import _is_directory_name
-from ragen_bench.runs.atomic import alone
+from ragen_bench.runs.atomic import lock_folder
 from tests.ragen_bench.leaderboard.entries import ABOUT, evaluation, run_of
 
 TINY = {"ragen/Sokoban-v0": 4, "ragen/FrozenLake-v0": 4}
@@ -31,7 +31,7 @@ def refusal_of(run, about=ABOUT):
 
 
 def test_two_at_once(run):
-    with alone(run.parent / "entry"):
+    with lock_folder(run.parent / "entry"):
         with pytest.raises(UserError, match="entry is being written by another process"):
             pack(run, run.parent / "entry", ABOUT)
         assert not (run.parent / "entry").exists()

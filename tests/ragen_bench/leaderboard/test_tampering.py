@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from ragen_bench.runs.json_lines import line_of
+from ragen_bench.runs.json_lines import to_line
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
     edit_records,
@@ -307,5 +307,5 @@ def test_another_way_of_writing_is_no_record(entry):
     lines = [json.dumps(record).encode() for record in found]
     write_lines(entry, lines)
     assert problems_of(entry)[0] == EPISODE + "is not written as the harness writes it"
-    write_lines(entry, map(line_of, found))
+    write_lines(entry, map(to_line, found))
     assert problems_of(entry) == []

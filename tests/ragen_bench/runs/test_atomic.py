@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.atomic import alone, replacing, replacing_folder, write_text
+from ragen_bench.runs.atomic import lock_folder, replacing, replacing_folder, write_text
 
 
 def test_the_old_content_stays_until_the_new_one_is_whole(tmp_path):
@@ -118,10 +118,10 @@ def test_the_draft_of_a_folder_is_never_opened_through_a_link(tmp_path, end):
 
 def test_a_second_writer_of_a_folder_is_refused_and_disturbs_nothing(tmp_path):
     folder = tmp_path / "deep" / "entry"
-    with alone(folder), replacing_folder(folder) as draft:
+    with lock_folder(folder), replacing_folder(folder) as draft:
         (draft / "half").touch()
         taken = pytest.raises(UserError, match="entry is being written by another process; wait")
-        with taken, alone(folder), replacing_folder(folder):
+        with taken, lock_folder(folder), replacing_folder(folder):
             raise AssertionError
         (draft / "other half").touch()
     assert sorted(file.name for file in folder.iterdir()) == ["half", "other half"]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ragen_bench.runs.provenance import machine, otherwise
+from ragen_bench.runs.provenance import describe_differences, machine
 
 
 def test_the_machine_is_named():
@@ -36,6 +36,8 @@ def test_the_threads_are_pytorchs_where_it_is_loaded():
 def test_what_differs_is_named_and_what_was_not_recorded_is_not():
     here = {"versions": {"python": "3.11", "torch": "2"}, "machine": {"threads": "2", "cpu": "a"}}
     there = {"versions": {"python": "3.11"}, "machine": {"threads": "4\x1b[2J", "cpu": "a"}}
-    assert otherwise(here, here) == []
-    assert otherwise(there, here) == ['threads: "4\\u001b[2J" there, "2" here']
-    assert otherwise({"versions": {"torch": "1"}}, here) == ['torch: "1" there, "2" here']
+    assert describe_differences(here, here) == []
+    assert describe_differences(there, here) == ['threads: "4\\u001b[2J" there, "2" here']
+    assert describe_differences({"versions": {"torch": "1"}}, here) == [
+        'torch: "1" there, "2" here'
+    ]

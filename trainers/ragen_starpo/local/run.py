@@ -12,7 +12,7 @@ from typing import Any
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.runs.atomic import replacing_folder, write_text
 from ragen_bench.runs.differences import first_difference
-from ragen_bench.runs.json_lines import append, line_of, numbered, read_whole, write_whole
+from ragen_bench.runs.json_lines import append, numbered, read_whole, to_line, write_whole
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.own_reward import OwnReward
@@ -88,7 +88,7 @@ class TrainingDirectory:
             self._check_driver(checkpoints[done], driver)
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl", "failures.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
-            write_text(self.path / name, "".join(f"{line_of(line).decode()}\n" for line in kept))
+            write_text(self.path / name, "".join(f"{to_line(line).decode()}\n" for line in kept))
         for number, folder in _iterations(self.path / "rollouts").items():
             if number >= done:
                 shutil.rmtree(folder)
