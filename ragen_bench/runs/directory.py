@@ -100,7 +100,7 @@ class RunDirectory:
         append(self.episodes_file, episode.as_json())
 
     def append_timing(self, env: str, seconds: float, elapsed: float) -> None:
-        """Append the time of an episode: its share of the run's seconds, and the seconds to its end."""
+        """Append the seconds of an episode: its share of the run's, and those to its end."""
         append(self.timings_file, asdict(Timing(env, round(seconds, 6), round(elapsed, 6))))
 
     def append_fault(self, key: Key, reason: str) -> None:

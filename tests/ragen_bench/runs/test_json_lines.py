@@ -56,8 +56,8 @@ def test_a_full_disk_is_one_line_that_names_the_file(tmp_path):
     with pytest.raises(UserError) as caught:
         json_lines.append(tmp_path / "full.jsonl", {"a": 1})
     assert str(caught.value) == (
-        f"{tmp_path / 'full.jsonl'} cannot be written: No space left on device; what is there is "
-        "kept, and the same command goes on from there"
+        f"{tmp_path / 'full.jsonl'} cannot be written: No space left on device; finished work "
+        "is kept, and the same command resumes it"
     )
     assert caught.value.exit_code == 1
     assert caught.value.__cause__.errno == errno.ENOSPC

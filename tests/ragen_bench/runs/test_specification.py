@@ -33,7 +33,7 @@ def test_the_specification_hash_sees_parameters_texts_and_levels(monkeypatch):
     assert now() == before
     levels = sokoban.SokobanEnv.load_shipped("Sokoban-v0", "test")
     swapped = (*levels[:-2], levels[-1], levels[-2])
-    monkeypatch.setattr(sokoban.SokobanEnv, "shipped", classmethod(lambda *_: swapped))
+    monkeypatch.setattr(sokoban.SokobanEnv, "load_shipped", classmethod(lambda *_: swapped))
     assert now() != before
 
 
@@ -46,7 +46,7 @@ def test_the_specification_hash_sees_rewards(monkeypatch, name):
 
 def test_the_specification_hash_sees_the_noise(monkeypatch):
     before = spec_hash("ragen/FrozenLake-v0", "test", "think")
-    monkeypatch.setattr(FrozenLakeEnv, "_dynamics", lambda self: RandomStream("other noise"))
+    monkeypatch.setattr(FrozenLakeEnv, "make_noise_stream", lambda *_: RandomStream("other noise"))
     assert spec_hash("ragen/FrozenLake-v0", "test", "think") != before
 
 
