@@ -15,7 +15,7 @@ from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import ShapingSettings
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
 from ragen_starpo.rollout.own_reward import OwnReward
-from ragen_starpo.rollout.shaping import reward_of
+from ragen_starpo.rollout.shaping import make_reward
 from ragen_starpo.rollout.trajectory import Sampled
 from tests.ragen_starpo.rollout.test_shaping import playing
 
@@ -42,7 +42,7 @@ def own(tmp_path, monkeypatch):
 def rewards(own, weights=ShapingSettings(), answers=ANSWERS):  # noqa: B008 - frozen
     """Return the recorded turns with what is learned of each."""
     play = playing("Sokoban", answers)
-    reward = reward_of(weights, next(play), own)
+    reward = make_reward(weights, next(play), own)
     return [(turn, reward(turn)) for turn in play]
 
 
@@ -80,7 +80,7 @@ def test_an_answer_that_was_cut(own):
     told = own("def reward(episode, turn): return turn.cut")
     play = playing("Sokoban", [])
     episode = next(play)
-    reward = told.of(episode)
+    reward = told.for_episode(episode)
     for finish in ("stop", "length"):
         episode.take(Completion(ANSWERS[0], finish=finish))
         assert reward(episode.last_turn) == (finish == "length")

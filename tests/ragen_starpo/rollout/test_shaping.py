@@ -20,7 +20,7 @@ from ragen_envs.core.scene import Scene
 from ragen_envs.games.sokoban.rules import ACTIONS
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import ShapingSettings
-from ragen_starpo.rollout.shaping import plan_agreement, reward_of, true_claims
+from ragen_starpo.rollout.shaping import make_reward, plan_agreement, true_claims
 from tests.ragen_bench.analysis.support import config
 from tests.ragen_bench.analysis.thoughts import BANDIT, FROZEN_LAKE, SOKOBAN
 
@@ -67,7 +67,7 @@ def shaped(weights, game, answers):
     """Return an episode, and its turns with their rewards."""
     play = playing(game, answers)
     episode = next(play)
-    reward = reward_of(weights, episode)
+    reward = make_reward(weights, episode)
     return episode, [(turn, reward(turn)) for turn in play]
 
 

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM
 from ragen_starpo.engine.quiet import libraries_quiet
 
 RECORD = "ragen-train.json"
-"""Names the command that made a folder: what is made of that one is not made by it."""
+"""File that names the command which made a folder; it is not copied to derived folders."""
 _WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx"}
 
 
@@ -22,11 +22,11 @@ def write_model(folder: Path, state: Mapping[str, Tensor], config: Any, model_di
     """Write a language model's folder.
 
     Args:
-        folder: empty.
-        state: all weights, by the model's own names.
-        config: of the model.
-        model_dir: the folder that it was loaded from, whose tokenizer, chat template and settings
-            of generation are copied byte by byte.
+        folder: An empty folder.
+        state: All weights, by the model's own names.
+        config: The model's configuration.
+        model_dir: The folder it was loaded from, whose tokenizer, chat template and generation
+            settings are copied byte by byte.
     """
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Loads a model's folder for training, all its weights or not at all."""
+"""Loading of a model's folder for training, with all its weights or not at all."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from safetensors import SafetensorError
 from ragen_bench.errors import UserError, described
 
 _SHOWN = 3
-"""Names of weights in a message; the first tell what is wrong."""
+"""Names of weights in a message."""
 
 
 def check_folder(model_dir: Path) -> None:
     """Check that a folder looks like a model's.
 
     Raises:
-        UserError: if it does not.
+        UserError: If it does not.
     """
     if not (model_dir / "config.json").is_file():
         raise UserError(
@@ -30,17 +30,17 @@ def check_folder(model_dir: Path) -> None:
 def load_weights(auto_class: Any, model_dir: str, config: Any, new: frozenset[str]) -> Any:
     """Return a model in float32 whose weights all come from a folder.
 
-    transformers fills what a folder lacks with random weights and tells so in a table; a model that
-    is trained from there on is not the one that was meant.
+    transformers fills missing weights with random ones and only prints a table; training would then
+    start from another model than the user meant.
 
     Args:
-        auto_class: of transformers.
-        model_dir: the folder.
-        config: the configuration, which names the attention implementation.
-        new: names of weights that the folder need not have; they are drawn from torch's generator.
+        auto_class: A class of transformers.
+        model_dir: The folder.
+        config: The configuration, which names the attention implementation.
+        new: Names of weights that may be missing; they are drawn from torch's generator.
 
     Raises:
-        UserError: if the folder has not these weights.
+        UserError: If the folder lacks weights.
     """
     try:
         module, info = auto_class.from_pretrained(
@@ -57,14 +57,14 @@ def load_weights(auto_class: Any, model_dir: str, config: Any, new: frozenset[st
     ]
     if wrong:
         raise UserError(
-            f"weights in {model_dir!r} have other shapes than config.json: {_some(wrong)}"
+            f"weights in {model_dir!r} have other shapes than config.json: {_list_some(wrong)}"
         )
     missing = sorted(set(info["missing_keys"]) - new)
     if missing:
-        raise UserError(f"weights are missing in {model_dir!r}: {_some(missing)}")
+        raise UserError(f"weights are missing in {model_dir!r}: {_list_some(missing)}")
     return module
 
 
-def _some(names: list[str]) -> str:
+def _list_some(names: list[str]) -> str:
     more = len(names) - _SHOWN
     return ", ".join(sorted(names)[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

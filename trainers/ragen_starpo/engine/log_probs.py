@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 _AT_ONCE = 1 << 24
-"""Logits that are normalised at once; bounds the memory beside the logits themselves."""
+"""Logits that are normalised at once, which bounds extra memory."""
 
 
 def log_probs_of(
@@ -19,7 +19,7 @@ def log_probs_of(
     Args:
         logits: (tokens, vocabulary).
         labels: (tokens,) ids.
-        inplace_backward: as verl's function of this purpose has it; not used.
+        inplace_backward: Unused; verl's function has it.
     """
     rows = max(1, _AT_ONCE // logits.shape[-1])
     # Half precision is too coarse for a sum over a vocabulary.

@@ -1,4 +1,4 @@
-"""A model's weights as others load them: whole, and with its adapters merged."""
+"""A model's full weights, with adapters merged."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _BASE, _ADAPTER = ".base_layer.", ".lora_"
 
 
 def merged_weights(module: Any) -> Iterator[tuple[str, Tensor]]:
-    """Yield copies of all weights by the model's own names, one whole tensor after the other.
+    """Yield copies of all weights by the model's own names, one full tensor at a time.
 
     Adapters are merged: W + B A alpha / rank (LoRA, arXiv 2106.09685, section 4.1). verl's own
-    merge leaves out layers outside its FSDP units and hands out bfloat16. Where the model is
-    sharded, all ranks have to ask, since each tensor is gathered.
+    merge omits layers outside its FSDP units and returns bfloat16. All ranks of a sharded model
+    must call it, since each tensor is gathered.
 
     Args:
-        module: of an engine, with DTensors.
+        module: An engine's module, with DTensors.
     """
     state = module.state_dict()
     adapters = getattr(module, "peft_config", None)
@@ -28,14 +28,14 @@ def merged_weights(module: Any) -> Iterator[tuple[str, Tensor]]:
         layer, base, kind = name.partition(_BASE)
         if _ADAPTER in name:
             continue
-        weight = _whole(tensor)
+        weight = _gather(tensor)
         if base and kind == "weight":
-            down, up = (_whole(state[f"{layer}.lora_{half}.default.weight"]) for half in "AB")
+            down, up = (_gather(state[f"{layer}.lora_{half}.default.weight"]) for half in "AB")
             weight += up @ down * scale
         yield name.removeprefix("base_model.model.").replace(_BASE, "."), weight
 
 
-def _whole(tensor: Tensor) -> Tensor:
-    """Return a copy on the engine's device, where shards can be gathered."""
+def _gather(tensor: Tensor) -> Tensor:
+    """Return a copy on the engine's device, gathered from its shards."""
     here = tensor.detach().to(get_device_id())
     return (here.full_tensor() if hasattr(here, "full_tensor") else here).clone()

@@ -10,20 +10,20 @@ from torch.optim import AdamW
 
 
 class ShardAdamW(AdamW):
-    """AdamW that works on the part of each weight that is here.
+    """AdamW on the local shard of each weight.
 
-    Its arithmetic goes by elements, so on a CPU the result is that of AdamW to the bit. Operations
-    on DTensors take some 40 microseconds each, of which a small model's step has hundreds.
+    Its arithmetic is elementwise, so on a CPU the result equals AdamW's to the bit. Operations on
+    DTensors take some 40 microseconds each, and a small model's step has hundreds.
     """
 
     def _init_group(self, group: dict[str, Any], *lists: list[Tensor]) -> bool:
-        """Fill the lists of weights, gradients and moments that a step is about to change."""
+        """Fill the lists of weights, gradients and moments that a step changes."""
         has_complex: bool = super()._init_group(group, *lists)  # type: ignore[no-untyped-call]
         for tensors in lists:
-            tensors[:] = [_here(tensor) for tensor in tensors]
+            tensors[:] = [_local(tensor) for tensor in tensors]
         return has_complex
 
 
-def _here(tensor: Tensor) -> Tensor:
-    """Return the part of a tensor that is here, which shares its memory."""
+def _local(tensor: Tensor) -> Tensor:
+    """Return a tensor's local shard, which shares its memory."""
     return tensor.to_local() if isinstance(tensor, DTensor) else tensor

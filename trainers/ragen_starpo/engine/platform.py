@@ -1,7 +1,7 @@
-"""Makes verl run in this process: its platform, a process group of one, its variables.
+"""Preparation of verl in this process: its platform, a process group of one, its variables.
 
-On a host with CUDA the platform is verl's own; elsewhere it is `ragen_starpo.engine.cpu`.
-What is set is set for the process: verl keeps one platform, torch one process group.
+With CUDA the platform is verl's own; otherwise it is `ragen_starpo.engine.cpu`. All of it is set
+for the whole process: verl has one platform, torch one process group.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.engine.quiet import import_quietly
 
 SUPPORTED_VERL = "0.9.1"
-# verl reads the place of a rendezvous and writes it back; no one connects, see `prepare`.
+# verl reads the address of a rendezvous and writes it back; nothing connects to it.
 _ONE_PROCESS = {
     "WORLD_SIZE": "1",
     "RANK": "0",
@@ -33,27 +33,27 @@ _ONE_PROCESS = {
 
 
 def prepare() -> None:
-    """Make verl ready for workers in this process; done once, later calls change nothing.
+    """Prepare verl for workers in this process; later calls do nothing.
 
     Raises:
-        UserError: if verl is not installed or another one than this engine is written for, or if
-            the process is one of several.
+        UserError: If verl is not installed in the supported version, or the process is one of
+            several.
     """
     _import()
     _join_group()
 
 
 def release() -> None:
-    """Leave the process group; workers made before are of no use afterwards."""
+    """Leave the process group; existing workers cannot be used afterwards."""
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 
 
 def check_version() -> None:
-    """Check that the installed verl is the one that this trainer is written for.
+    """Check that the supported version of verl is installed.
 
     Raises:
-        UserError: if it is another.
+        UserError: If another one is.
     """
     installed = importlib.metadata.version("verl")
     if installed != SUPPORTED_VERL:
@@ -65,7 +65,7 @@ def check_version() -> None:
 
 @contextlib.contextmanager
 def environment() -> Iterator[None]:
-    """Set the variables that verl's workers read while they are made, and take them back."""
+    """Set the variables that verl's workers read when they are made, and restore them."""
     before = dict(os.environ)
     os.environ.update(_ONE_PROCESS)
     try:
@@ -93,15 +93,15 @@ def _use_platform() -> None:
 
     from ragen_starpo.engine.cpu import CpuPlatform
 
-    # To ask verl for its platform is to let it choose one, so it is told first.
+    # verl chooses a platform when it is first asked for one.
     if not torch.cuda.is_available():
         set_platform(CpuPlatform())
 
 
 def _join_group() -> None:
-    """Make the process group that verl would make, which needs no port: its store is memory.
+    """Make verl's process group without a port, with its store in memory.
 
-    verl's own call would name the backend of the CPU twice, which torch refuses.
+    verl's own call would name the CPU's backend twice, which torch refuses.
     """
     from verl.plugin.platform import get_platform
 

@@ -1,4 +1,4 @@
-"""Keeps off the console what verl and its imports print for nobody to act on: it is logged."""
+"""Redirection of output from verl and its imports, which users cannot act on, to logging."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _CHATTY = {"transformers": logging.ERROR, "torch.fx._symbolic_trace": logging.ER
 
 @contextlib.contextmanager
 def prints_logged() -> Iterator[None]:
-    """Log what is printed inside: a line that begins with WARN as a warning, others for debugging.
+    """Log printed lines: those that begin with WARN as warnings, others for debugging.
 
-    verl prints sizes, memory and schedules while it builds a model, and in the same way that a step
-    was left out since its gradient was not finite.
+    verl prints sizes, memory and schedules while it builds a model, and also that it skipped a step
+    whose gradient was not finite.
     """
     printed = io.StringIO()
     try:
@@ -33,7 +33,7 @@ def prints_logged() -> Iterator[None]:
 
 @contextlib.contextmanager
 def libraries_quiet() -> Iterator[None]:
-    """Hold back advice and bars of transformers and torch inside; errors are raised as ever."""
+    """Silence warnings and progress bars of transformers and torch; errors are raised."""
     from transformers.utils import logging as bars
 
     before = {name: logging.getLogger(name).level for name in _CHATTY}
@@ -43,9 +43,9 @@ def libraries_quiet() -> Iterator[None]:
     bars.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         with warnings.catch_warnings():
-            # verl reads values through a view, and never writes to it.
+            # verl only reads through that view.
             warnings.filterwarnings("ignore", message=".*returned a view tensor")
-            # Nor does the schedule ask whether the first step was left out for its gradient.
+            # It appears where the first step was skipped for its gradient.
             warnings.filterwarnings("ignore", message="Detected call of `lr_scheduler.step")
             yield
     finally:
@@ -58,8 +58,8 @@ def libraries_quiet() -> Iterator[None]:
 def import_quietly(module: str) -> None:
     """Import a module of verl, which warns of engines that are not installed and sets up logging.
 
-    Its warnings are logged for debugging; the root logger is left as it was. Loggers of verl take
-    their level on import, from a variable that is WARNING here unless the user has set it.
+    Its warnings are logged for debugging, and the root logger is restored. Loggers of verl read
+    their level on import from a variable, which is WARNING here unless the user has set it.
     """
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level

@@ -1,4 +1,4 @@
-"""The episodes that a run plays, and a factory of them on tokens, the same for every driver."""
+"""The episodes of a run, and their factory on tokens, for any driver."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ragen_starpo.recipes.sections import RolloutSettings
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.own_reward import OwnReward
-from ragen_starpo.rollout.shaping import reward_of
+from ragen_starpo.rollout.shaping import make_reward
 from ragen_starpo.rollout.training_envs import training_pool
 
 _INSTANCES_A_SEED = 1 << 32
 _NO_CONTEXT = 1 << 20
-"""Stands for the context of a model whose configuration names none."""
+"""Context of a model whose configuration names none."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class RolloutSpec:
     """One episode of an iteration.
 
     Attributes:
-        group: equal for rollouts of the same instance in one iteration.
-        task: the instance, and which rollout of it.
-        seed: that its noise and its answers follow from.
+        group: Number of the instance in the iteration.
+        task: The instance, and the number of the rollout.
+        seed: Seed of its noise and its responses.
     """
 
     group: int
@@ -43,10 +43,10 @@ class RolloutSpec:
     seed: int
 
     def stream(self, key: str) -> tuple[str | int, ...]:
-        """Return the labels of an answer's random numbers; held-out ones are the harness's.
+        """Return the labels of a response's random numbers; held-out ones are the harness's.
 
         Args:
-            key: of the answer.
+            key: Key of the response.
         """
         kind = "rollout" if self.task.split == "train" else "sampling"
         return kind, self.seed, key
@@ -55,20 +55,20 @@ class RolloutSpec:
 def rollout_specs(
     envs: Sequence[str], rollouts: RolloutSettings, seed: int, iteration: int
 ) -> list[RolloutSpec]:
-    """Return the rollouts of an iteration, those of an instance one after the other.
+    """Return the rollouts of an iteration, by instance.
 
-    Instances and noise follow from the seed and the number of the iteration alone, so that a
-    resumed run plays what an uninterrupted one plays.
+    Instances and noise depend on the seed and the number of the iteration alone, so a resumed run
+    plays the same rollouts.
 
     Args:
-        envs: ids, taken in turn; one that is named twice has twice as many instances.
-        rollouts: how many instances, and rollouts of each.
-        seed: of the run.
-        iteration: from 0 on.
+        envs: Ids, taken in turn; an id that is named twice has twice as many instances.
+        rollouts: Numbers of instances and of rollouts per instance.
+        seed: Seed of the run.
+        iteration: Number of the iteration, from 0.
     """
     names = [env_id(env) for env in envs]
     played, first = iteration * rollouts.instances, seed * _INSTANCES_A_SEED
-    # Environments go on where the iteration before has ended, so that none has more for long.
+    # The cycle of environments continues from the iteration before, so shares stay exact.
     numbers = range(played, played + rollouts.instances)
     return [
         RolloutSpec(group, Task(names[number % len(names)], "train", first + number, sample), seed)
@@ -81,8 +81,8 @@ def held_out_specs(envs: Sequence[str], instances: int) -> list[RolloutSpec]:
     """Return the episodes of a validation, each a group of its own, as the harness plays them.
 
     Args:
-        envs: ids.
-        instances: of the val split, of each environment.
+        envs: Ids of the environments.
+        instances: Instances of the val split per environment.
     """
     tasks = tasks_of(select(None, list(envs), instances), "val", 1)
     return [RolloutSpec(group, task, 0) for group, task in enumerate(tasks)]
@@ -91,21 +91,21 @@ def held_out_specs(envs: Sequence[str], instances: int) -> list[RolloutSpec]:
 class EpisodeFactory:
     """Makes episodes on a model's tokens, and reuses their environments.
 
-    Train instances are played in the recipe's environments, val instances in the suite's own.
+    Train instances use the recipe's environments, val instances the suite's own.
 
     Args:
-        recipe: of the run.
-        chat: of the model.
-        ends: ids of the tokens that end a turn.
-        context: tokens of the model's context, if its configuration names them.
+        recipe: The recipe of the run.
+        chat: The model's chat template.
+        ends: Ids of the tokens that end a turn.
+        context: Tokens of the model's context; None if its configuration does not name them.
 
     Attributes:
-        sampling: of the answers of rollouts.
-        ending: when an answer is over.
+        sampling: Sampling of the rollouts' responses.
+        ending: Decodes responses, and has their limit of tokens.
 
     Raises:
-        UserError: if the chat template cannot be trained with, an answer has no room, or there is
-            no such reward of the user's own.
+        UserError: If the chat template is not trainable, a response has no room, or the user's own
+            reward does not exist.
     """
 
     def __init__(
@@ -132,14 +132,14 @@ class EpisodeFactory:
             )
 
     def begin(self, spec: RolloutSpec) -> tuple[Episode, TokenEpisode]:
-        """Return an episode that has just begun, as it is recorded and on tokens."""
+        """Return an episode that has just begun, as a record and on tokens."""
         task = spec.task
         env = self._pools[task.split].take(task.env, task.split)
         try:
             episode = Episode(task, spec.seed, env, self._format, self._history)
             # Held-out episodes are scored, not learned from.
             own = self._own if task.split == "train" else None
-            shaped = reward_of(self._shaping, episode, own)
+            shaped = make_reward(self._shaping, episode, own)
             on_tokens = TokenEpisode(
                 episode, spec.group, self._chat, self.ending, self._context, shaped
             )
@@ -149,15 +149,15 @@ class EpisodeFactory:
         return episode, on_tokens
 
     def end(self, episode: Episode) -> None:
-        """Let later episodes have its environment."""
+        """Let later episodes use its environment."""
         self._pools[episode.task.split].give_back(episode.task.env, episode.task.split, episode.env)
 
     def give_up(self, episode: Episode) -> None:
-        """Close its environment, which no other episode has, as it may have raised an error."""
+        """Close its environment, which may be in an invalid state after an error."""
         _close(episode.env)
 
 
 def _close(env: AnyEnv) -> None:
-    # It is told why the episode ended; an environment that cannot be closed adds nothing.
+    # The error of the episode is reported already; one of closing adds nothing.
     with suppress(Exception):
         env.close()

@@ -1,4 +1,4 @@
-"""A reward of the user's own: a function of an episode so far and its latest turn."""
+"""A user's own reward: a function of the episode so far and its latest turn."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ class PlayedTurn:
     """A turn that was played.
 
     Attributes:
-        number: in its episode, from 0 on.
-        observation: what the model read before it answered.
-        answer: its whole answer.
-        actions: the names of the actions in the answer, in order; empty if it is not in form.
-        format_is_valid: whether the answer is in form.
-        cut: whether the limit of tokens ended the answer.
-        reward: the environment's, without shaping.
-        terminated: whether the rules ended the episode in this turn.
-        truncated: whether the budget ended it.
-        info: what the environment's `step` returned as `info`, see docs/environments.md; a
-            dictionary of its own, so changes have no effect.
+        number: Number of the turn in its episode, from 0.
+        observation: The observation before the response.
+        answer: The whole response.
+        actions: Names of the response's actions, in order; empty if its format is invalid.
+        format_is_valid: Whether the response's format is valid.
+        cut: Whether the limit of tokens ended the response.
+        reward: The environment's reward, without shaping.
+        terminated: Whether the rules ended the episode in this turn.
+        truncated: Whether the budget ended it.
+        info: A copy of the `info` that the environment's `step` returned, see docs/environments.md.
     """
 
     number: int
@@ -53,15 +52,15 @@ class PlayedTurn:
 
 @dataclass(frozen=True)
 class PlayedEpisode:
-    """An episode as far as it was played.
+    """An episode so far.
 
     Attributes:
-        environment: its id, such as "ragen/Sokoban-v0".
-        instance: the number of the instance in the split.
-        sample: which of the rollouts on the same instance, from 0 on.
-        response_format: the form of answers.
-        turns: all so far; the last one is the turn in question.
-        observation: what the last turn led to.
+        environment: Id, such as "ragen/Sokoban-v0".
+        instance: Number of the instance in the split.
+        sample: Number of the rollout on this instance, from 0.
+        response_format: Format of the responses.
+        turns: All turns so far; the last one is rewarded.
+        observation: The observation after the last turn.
     """
 
     environment: str
@@ -73,64 +72,66 @@ class PlayedEpisode:
 
 
 class OwnReward:
-    """A function that the user named, which is added to the reward of each turn of a rollout.
+    """A user's function whose result is added to the reward of each turn of a rollout.
 
     Args:
         name: `MODULE:FUNCTION`; the working directory is searched too, after all else.
 
     Raises:
-        UserError: if there is no such function.
+        UserError: If there is no such function.
     """
 
     def __init__(self, name: str) -> None:
-        self._named = f"shaping.python={name}"
+        self._setting = f"shaping.python={name}"
         module, _, function = name.partition(":")
-        self._module = import_user_module(module, self._named, search_last=True)
-        own = read_attribute(self._module, function, self._named)
+        self._module = import_user_module(module, self._setting, search_last=True)
+        own = read_attribute(self._module, function, self._setting)
         if not callable(own):
-            raise UserError(f"{self._named} is not a function of an episode and a turn")
+            raise UserError(f"{self._setting} is not a function of an episode and a turn")
         self._function: Callable[[PlayedEpisode, PlayedTurn], object] = own
 
     def identity(self) -> dict[str, str]:
-        """Return a hash of the user's own code, see `hash_with_imports`: a run has one all along.
+        """Return a hash of the user's code, see `imports_identity`, which a run keeps.
 
-        By then many modules may be loaded, other ones in each driver, so it depends on files alone.
+        It depends on files alone, since each driver has loaded other modules by then.
         """
         return hash_with_imports(self._module)
 
-    def of(self, episode: Episode) -> Callable[[TurnRecord], float]:
-        """Return the function from a recorded turn to what it earns.
+    def for_episode(self, episode: Episode) -> Callable[[TurnRecord], float]:
+        """Return the function from a recorded turn to its reward.
 
         Args:
-            episode: whose turns these will be. The function is called after each of them, once and
-                in order, and raises a UserError where the user's own fails.
+            episode: An episode that has just begun. The function must be called after each of its
+                turns, once and in order. It raises a UserError if the user's function fails.
         """
         turns: list[PlayedTurn] = []
 
-        def earned(record: TurnRecord) -> float:
-            turns.append(_turn(len(turns), record, episode.info))
-            return self._called(_so_far(episode, turns), episode.task)
+        def reward(record: TurnRecord) -> float:
+            turns.append(_describe_turn(len(turns), record, episode.info))
+            return self._call(_describe_episode(episode, turns), episode.task)
 
-        return earned
+        return reward
 
-    def _called(self, episode: PlayedEpisode, task: Task) -> float:
+    def _call(self, episode: PlayedEpisode, task: Task) -> float:
         turn = episode.turns[-1]
         where = str(TurnId(task.env, task.split, task.index, task.sample, turn.number))
         try:
-            reward = self._function(episode, turn)
-            number = float(reward) if isinstance(reward, Real) else None
+            result = self._function(episode, turn)
+            number = float(result) if isinstance(result, Real) else None
         # The function is the user's own code: it may raise anything, or leave the process.
         except (Exception, SystemExit) as error:
             place = find_sources(self._module).locate(error)
             where = f"{place}; {where}" if place else where
-            raise UserError(f"{self._named} raised {described(error)} ({where})", 1) from error
+            raise UserError(f"{self._setting} raised {described(error)} ({where})", 1) from error
         if number is not None and math.isfinite(number):
             return number
-        what = f"a {type(reward).__name__}" if number is None else number
-        raise UserError(f"{self._named} returned {what}; a reward is a finite number ({where})", 1)
+        what = f"a {type(result).__name__}" if number is None else number
+        raise UserError(
+            f"{self._setting} returned {what}; a reward is a finite number ({where})", 1
+        )
 
 
-def _turn(number: int, record: TurnRecord, info: dict[str, Any]) -> PlayedTurn:
+def _describe_turn(number: int, record: TurnRecord, info: dict[str, Any]) -> PlayedTurn:
     return PlayedTurn(
         number=number,
         observation=record.observation,
@@ -145,7 +146,7 @@ def _turn(number: int, record: TurnRecord, info: dict[str, Any]) -> PlayedTurn:
     )
 
 
-def _so_far(episode: Episode, turns: list[PlayedTurn]) -> PlayedEpisode:
+def _describe_episode(episode: Episode, turns: list[PlayedTurn]) -> PlayedEpisode:
     task = episode.task
     return PlayedEpisode(
         environment=task.env,

@@ -1,8 +1,8 @@
 """Reward shaping: terms added to an environment's reward, each a function of a turn.
 
-Rewards of results alone hardly keep a model reasoning (RAGEN, arXiv 2504.20073, which asks for ones
-that look at the thoughts). The terms of thoughts here see what `ragen-bench analyse` sees:
-`ragen_bench.analysis` reads plans and claims for both.
+Rewards of outcomes alone hardly keep a model reasoning (RAGEN, arXiv 2504.20073, which asks for
+rewards that look at thoughts). The terms of thoughts here read plans and claims by
+`ragen_bench.analysis`, as `ragen-bench analyse` does.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ from ragen_starpo.recipes.sections import ShapingSettings
 from ragen_starpo.rollout.own_reward import OwnReward
 
 
-def reward_of(
+def make_reward(
     weights: ShapingSettings, episode: Episode, own: OwnReward | None = None
 ) -> Callable[[TurnRecord], float]:
-    """Return the function from a recorded turn to the reward that is learned.
+    """Return the function from a recorded turn to its training reward.
 
     Args:
-        weights: of the terms; where all are 0, it is the environment's reward.
-        episode: whose turns these will be, just begun. The function is called after each of its
-            turns, once and in order: what a thought claims is compared with where things stood
-            before the turn.
-        own: a term of the user's own.
+        weights: Weights of the terms; with 0 for all, it is the environment's reward.
+        episode: An episode that has just begun. The function must be called after each of its
+            turns, once and in order, since claims are compared with the state before the turn.
+        own: A user's own term.
     """
     thoughts = _Thoughts(weights, episode) if weights.reads_thoughts else None
-    earned = own.of(episode) if own else None
+    own_reward = own.for_episode(episode) if own else None
 
     def reward(turn: TurnRecord) -> float:
         total = turn.reward
@@ -46,31 +45,31 @@ def reward_of(
             if weight:
                 total -= weight * term(turn)
         total = total + thoughts.reward(turn) if thoughts else total
-        return total + earned(turn) if earned else total
+        return total + own_reward(turn) if own_reward else total
 
     return reward
 
 
 def broken_format(turn: TurnRecord) -> float:
-    """Return 1 for an answer that was not in form, which environments punish a little already."""
+    """Return 1 for a response of invalid format; environments penalise it a little already."""
     return 0.0 if turn.format_is_valid else 1.0
 
 
 def each_turn(_: TurnRecord) -> float:
-    """Return 1: a turn is a turn."""
+    """Return 1."""
     return 1.0
 
 
 def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float:
-    """Return 1 where the thought's plan and the answer agree, and -1 where they differ.
+    """Return 1 if the thought's plan and the response agree, and -1 if they differ.
 
-    They agree if they are equal as far as the shorter one goes. Without a plan, or without an
-    action in a valid answer, it is 0.
+    They agree if they are equal up to the length of the shorter one. Without a plan, or without an
+    action in a valid response, it is 0.
 
     Args:
-        turn: as recorded.
-        actions: the names of the game's actions.
-        most: actions that an answer may hold.
+        turn: The recorded turn.
+        actions: Names of the game's actions.
+        most: Maximum actions per response.
     """
     if not turn.actions:
         return 0.0
@@ -81,16 +80,15 @@ def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float
 
 
 def true_claims(turn: TurnRecord, scene: Scene | None) -> float:
-    """Return how far the thought is right about where things are, from -1 to 1; 0 if it is silent.
+    """Return the truth of a thought's claims about places, from -1 to 1; 0 without claims.
 
-    It is the mean over the pairs of things that are claimed to stand somewhere to each other: 1 if
-    all that is said of the pair is true, else -1. So nothing is gained by saying it again, and a
-    false claim is not made up for by repeating a true one. To deny something is easily true, as
-    "the box is not nine squares above me", so a true denial adds nothing; a false one counts.
+    It is the mean over pairs of things: 1 if all claims about a pair are true, else -1. Repeated
+    claims therefore gain nothing, and do not make up for a false one. Denials such as "the box is
+    not nine squares above me" are easily true, so a true one is not counted, and a false one is.
 
     Args:
-        turn: as recorded.
-        scene: where things stood before the turn; None in a game without a board.
+        turn: The recorded turn.
+        scene: The places before the turn; None in a game without a board.
     """
     if scene is None or not turn.format_is_valid:
         return 0.0

@@ -1,4 +1,4 @@
-"""The environments that are trained on: the suite's own, or changed as a recipe says."""
+"""The environments of training: the suite's own, or changed by a recipe."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ragen_starpo.recipes.sections import EnvironmentSettings
 def training_pool(
     envs: Sequence[str], response_format: ResponseFormat, changes: EnvironmentSettings
 ) -> EnvPool:
-    """Return a pool of the environments that are trained on.
+    """Return a pool of the training environments.
 
     Args:
-        envs: ids, which are all made once to see that they can be.
-        response_format: of the answers.
-        changes: what is different from the suite's.
+        envs: Ids; each is made once to check it.
+        response_format: Format of the responses.
+        changes: Differences from the suite's environments.
 
     Raises:
-        UserError: if there is no such environment, or it lacks what is changed.
+        UserError: If there is no such environment, or it does not support a change.
     """
     for name in envs:
         training_env(env_id(name), "train", response_format, changes)
@@ -40,16 +40,16 @@ def training_env(
 ) -> TextEnv[Any, Any]:
     """Return an environment of the suite with another budget or slip.
 
-    Its train instances are those of the suite's: a variant's name decides them.
+    It keeps the suite's train instances, which depend on the variant's name.
 
     Args:
-        env: the full id.
-        split: held-out ones are of the suite's own variants alone.
-        response_format: of the answers.
-        changes: what is different.
+        env: The full id.
+        split: Split of the instances; held-out ones exist for the suite's variants alone.
+        response_format: Format of the responses.
+        changes: Differences from the suite's environment.
 
     Raises:
-        UserError: if it has not what is changed.
+        UserError: If it does not support a change.
     """
     made = make_text_env(env, split, response_format)
     if changes == EnvironmentSettings():

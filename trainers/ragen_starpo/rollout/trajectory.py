@@ -1,4 +1,4 @@
-"""Trajectories on tokens, and the tensors that a trainer makes of them."""
+"""Trajectories on tokens, and their tensors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.core.sums import sum_in_order
 
 _DECIMALS = 6
-"""Of a return: far fewer than rounding takes, far more than rewards have."""
+"""Decimals of a return: coarser than rounding errors, finer than rewards."""
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """What an engine sampled for one turn.
+    """The tokens that an engine sampled for one turn.
 
     Attributes:
-        ids: of the tokens, the one that ended the turn included.
-        log_probs: of each under the distribution that it was drawn from, temperature included.
-        stopped: whether the answer ended by itself; else the limit of tokens cut it.
+        ids: Ids, including the one that ended the turn.
+        log_probs: Log-probability of each under the distribution it was drawn from, temperature
+            included.
+        stopped: Whether the response ended itself; else the limit of tokens cut it.
     """
 
     ids: tuple[int, ...]
@@ -37,7 +38,7 @@ class Sampled:
 
 
 def sampled_of(answer: Generation, ending: Ending) -> Sampled:
-    """Return an answer that the decode loop of `hf/` has ended, log-probabilities included."""
+    """Return a finished response of the decode loop, with log-probabilities."""
     return Sampled(tuple(answer.ids), tuple(answer.log_probs), ending.is_stopped(answer.ids))
 
 
@@ -46,10 +47,10 @@ class Turn:
     """One turn of a trajectory.
 
     Attributes:
-        observed: ids that the model read since its last answer: the prompt, or the observation with
-            what the chat template puts around it. With a limited history, the whole prompt.
-        sampled: its answer.
-        reward: shaped, of this turn.
+        observed: Ids since the last response: the prompt, or the observation with the text of the
+            chat template around it. With a limited history, the whole prompt.
+        sampled: The response.
+        reward: Shaped reward of this turn.
     """
 
     observed: tuple[int, ...]
@@ -59,11 +60,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class TokenSequence:
-    """Turns that the model reads as one sequence, in the order in which the engine saw them.
+    """Turns that the model reads as one sequence, in the order of the engine.
 
     Attributes:
-        first: the number of its first turn in the trajectory, from 0 on.
-        turns: none if the prompt did not fit the context.
+        first: Number of its first turn in the trajectory, from 0.
+        turns: Its turns; empty if the prompt did not fit the context.
     """
 
     first: int
@@ -85,7 +86,7 @@ class TokenSequence:
 
     @property
     def log_probs(self) -> list[float]:
-        """The engine's of each sampled token, 0 for each observed one."""
+        """The engine's log-probability of each sampled token, 0 for each observed one."""
         return [
             value
             for turn in self.turns
@@ -94,7 +95,7 @@ class TokenSequence:
 
     @property
     def numbers(self) -> list[int]:
-        """The turn of each token, by its number in the trajectory."""
+        """Number of each token's turn in the trajectory."""
         return [
             number
             for number, turn in enumerate(self.turns, self.first)
@@ -107,12 +108,11 @@ class TokenTrajectory:
     """An episode as tokens.
 
     Attributes:
-        group: equal for rollouts of the same instance in one iteration.
-        turns: at least one, unless the prompt did not fit the context.
-        record: the episode as the harness records it, see `ragen_bench.runs.schema`.
-        split: whether each turn is a sequence of its own, as with a limited history; else all of
-            them are one.
-        begun_anew: how often, since it had ended in an error.
+        group: Number of the instance in the iteration.
+        turns: At least one, unless the prompt did not fit the context.
+        record: The harness's record, see `ragen_bench.runs.schema`.
+        split: Whether each turn is a separate sequence, as with a limited history.
+        begun_anew: Number of restarts after an error.
     """
 
     group: int
@@ -123,7 +123,7 @@ class TokenTrajectory:
 
     @property
     def sequences(self) -> tuple[TokenSequence, ...]:
-        """What the model reads, at least one; its turns in their order."""
+        """The model's sequences, at least one, with turns in order."""
         if not self.split or not self.turns:
             return (TokenSequence(0, self.turns),)
         return tuple(TokenSequence(number, (turn,)) for number, turn in enumerate(self.turns))
@@ -132,31 +132,30 @@ class TokenTrajectory:
     def score(self) -> float:
         """The shaped return, 0 without a turn.
 
-        It is rounded, so that returns are equal whatever order their rewards came in.
+        It is rounded, so that the order of the rewards does not matter.
         """
         return round(sum_in_order(turn.reward for turn in self.turns), _DECIMALS)
 
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """Sequences of trajectories side by side, padded on the right.
+    """Sequences of trajectories, padded on the right.
 
-    Position t of `mask`, `log_probs` and whatever else is told of tokens speaks of the token t,
-    given those before it.
+    Position t of `mask`, `log_probs` and other columns describes token t, given those before it.
 
     Attributes:
         ids: (sequences, tokens) integers.
         attention: (sequences, tokens) 1 on tokens, 0 on padding.
         mask: (sequences, tokens) 1 on sampled tokens.
-        turns: (sequences, tokens) the turn of each token in its trajectory, from 0 on; the last
-            token's on padding.
-        log_probs: (sequences, tokens) of the engine, 0 elsewhere than on sampled tokens.
-        turn_rewards: (sequences, turns) shaped, of all turns of the trajectory; 0 for turns that
-            were not played.
+        turns: (sequences, tokens) number of each token's turn in its trajectory, from 0; on padding
+            that of the last token.
+        log_probs: (sequences, tokens) of the engine, 0 where the mask is 0.
+        turn_rewards: (sequences, turns) shaped rewards of all turns of the trajectory; 0 after its
+            last turn.
         scores: (sequences,) shaped returns of the trajectories, in 64 bits.
-        groups: (sequences,) of the trajectories.
-        trajectories: (sequences,) the number of each one's trajectory. As `batch_of` makes them,
-            they count from 0 on, and those of a trajectory follow each other in the order of turns.
+        groups: (sequences,) groups of the trajectories.
+        trajectories: (sequences,) number of each sequence's trajectory. `batch_of` counts them from
+            0, with the sequences of a trajectory adjacent and in order.
     """
 
     ids: Tensor
@@ -174,14 +173,14 @@ class TokenBatch:
 
     @property
     def count(self) -> int:
-        """How many trajectories the sequences are of."""
+        """Number of trajectories."""
         return len(torch.unique(self.trajectories))
 
     def rows_of(self, trajectories: Tensor) -> Tensor:
-        """Return the indices of the sequences of some trajectories, in the order of these.
+        """Return the indices of the sequences of trajectories, in the order of these.
 
         Args:
-            trajectories: their numbers, at least one.
+            trajectories: Numbers of trajectories, at least one.
         """
         own = [(self.trajectories == number).nonzero().flatten() for number in trajectories]
         return torch.cat(own)
@@ -190,7 +189,7 @@ class TokenBatch:
         """Return the batch of some sequences.
 
         Args:
-            chosen: indices, or True for those chosen.
+            chosen: Indices, or a boolean mask.
         """
         return TokenBatch(**{name: tensor[chosen] for name, tensor in vars(self).items()})
 
@@ -199,8 +198,8 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
     """Return trajectories as tensors.
 
     Args:
-        trajectories: at least one.
-        pad: the id on padding.
+        trajectories: At least one trajectory.
+        pad: Id on padding.
     """
     of = torch.tensor(
         [number for number, trajectory in enumerate(trajectories) for _ in trajectory.sequences]
@@ -228,7 +227,7 @@ def scores_of(trajectories: Sequence[TokenTrajectory]) -> Tensor:
 
 
 def _turn_rewards(trajectories: Sequence[TokenTrajectory]) -> Tensor:
-    """Return the shaped rewards, (trajectories, turns); 0 for turns that were not played."""
+    """Return shaped rewards, (trajectories, turns), 0 after the last turn."""
     longest = max(len(trajectory.turns) for trajectory in trajectories)
     rows = [
         [turn.reward for turn in trajectory.turns] + [0.0] * (longest - len(trajectory.turns))
