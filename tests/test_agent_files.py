@@ -64,3 +64,14 @@ def test_llms_txt_lists_every_page_but_results_games_and_the_reference():
     pages = set(nav_pages(yaml.safe_load(config)["nav"])) - {"index.md"}
     skipped = re.compile(r"(results|games|api)/|mutations")
     assert listed == {page.removesuffix(".md") for page in pages if not skipped.match(page)}
+
+
+def test_the_files_on_the_three_paths_through_the_code_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\d\. .*(?:\n   .*)*", text.partition("## Map")[2], re.MULTILINE)
+    files = re.findall(r"`([a-z]+/\w+\.py)`", "".join(steps))
+    packages = (ROOT / "ragen_envs", ROOT / "ragen_bench", ROOT / "trainers/ragen_starpo")
+    assert len(files) > 15
+    assert [
+        file for file in files if not any((package / file).exists() for package in packages)
+    ] == []
