@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -107,63 +106,26 @@ class Call(NamedTuple):
         return written(function, dict(zip(names, self.values, strict=True)))
 
 
-def _id(letters: str) -> Callable[[str], str | None]:
-    match = re.compile(rf"[{letters}][1-9][0-9]?").fullmatch
-
-    def read_id(value: str) -> str | None:
-        return value.upper() if match(value.upper()) else None
-
-    return read_id
-
-
-def _one_of(choices: tuple[str, ...]) -> Callable[[str], str | None]:
-    spelled = {choice.lower(): choice for choice in choices}
-    return lambda value: spelled.get(value.lower())
-
-
 _ADDRESS_FORM = re.compile(r"[a-z0-9.-]+@[a-z0-9.-]+").fullmatch
 _TEXT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .&'-]*").fullmatch
 _NUMBER_FORM = re.compile(r"[0-9]{1,4}").fullmatch
+_ID_LETTERS = re.compile(r"\[([A-Z]+)\]").match
 
 
-def _address(value: str) -> str | None:
-    value = value.lower()
-    return value if len(value) <= _LONGEST_ADDRESS and _ADDRESS_FORM(value) else None
-
-
-def _text(value: str) -> str | None:
+def _read_value(parameter: Parameter, value: str) -> str | None:
+    """Return a value in its one spelling, None if it is invalid."""
+    if parameter.choices:
+        return {choice.lower(): choice for choice in parameter.choices}.get(value.lower())
+    if parameter.most:
+        is_valid = _NUMBER_FORM(value) and 1 <= int(value) <= parameter.most
+        return str(int(value)) if is_valid else None
+    if letters := _ID_LETTERS(parameter.pattern):
+        return value.upper() if re.fullmatch(f"[{letters[1]}][1-9][0-9]?", value.upper()) else None
+    if "@" in parameter.pattern:
+        address = value.lower()
+        return address if len(address) <= _LONGEST_ADDRESS and _ADDRESS_FORM(address) else None
     text = " ".join(value.lower().split())
     return text if len(text) <= _LONGEST_NAME and _TEXT_FORM(text) else None
-
-
-def _number(value: str) -> str | None:
-    if not _NUMBER_FORM(value) or not 1 <= int(value) <= MOST_BOXES:
-        return None
-    return str(int(value))
-
-
-_READ: dict[str, Callable[[str], str | None]] = {
-    "app": _one_of(APPS),
-    "id": _id("CMEOF"),
-    "thing": _id("CMEOF"),
-    "mail": _id("M"),
-    "event": _id("E"),
-    "order": _id("O"),
-    "file": _id("F"),
-    "about": _one_of(TOPICS),
-    "answer": _one_of(("yes", "no")),
-    "day": _one_of(DAYS),
-    "time": _one_of(TIMES),
-    "folder": _one_of(FOLDERS),
-    "to": _address,
-    "guest": _address,
-    "address": _address,
-    "boxes": _number,
-    "title": _text,
-    "name": _text,
-    "company": _text,
-}
-"""Readers of the parameters' values into one spelling; None for an invalid value."""
 
 
 @lru_cache(maxsize=8192)
@@ -171,15 +133,12 @@ def call_of(text: str) -> Call | None:
     """Return the call in a text, with its values in one spelling; None if it is malformed.
 
     Case and blanks do not matter. Whether the named record exists is not checked.
-
-    Args:
-        text: At most `LONGEST_CALL` characters.
     """
     function = TOOLS.get(text.strip().partition(" ")[0].lower())
     arguments = read(function, text) if function else None
     if function is None or arguments is None:
         return None
-    values = [_READ[p.name](arguments[p.name]) for p in function.parameters]
+    values = [_read_value(p, arguments[p.name]) for p in function.parameters]
     known = [value for value in values if value is not None]
     return Call(function.name, tuple(known)) if len(known) == len(values) else None
 
@@ -197,11 +156,7 @@ def known_call(text: str) -> Call:
 
 
 class CallReader(ActionReader):
-    """Reads any well-formed call, and lists those that the player has made.
-
-    Args:
-        listed: Texts of the listed calls.
-    """
+    """Reads any well-formed call, and lists those that the player has made."""
 
     free = FreeText("", "", LONGEST_CALL, form_of(FUNCTIONS))
 

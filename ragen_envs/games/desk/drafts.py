@@ -66,12 +66,7 @@ def pick(stream: RandomStream, values: Sequence[T]) -> T:
 
 
 def office_of(stream: RandomStream, sizes: Sequence[int]) -> Office:
-    """Draw an office.
-
-    Args:
-        stream: Source of random numbers.
-        sizes: Numbers of contacts, mails, events, orders and files.
-    """
+    """Draw an office."""
     people, mails, events, orders, files = sizes
     firms = 0
     contacts = []
@@ -143,12 +138,7 @@ def boxes(stream: RandomStream) -> str:
 
 
 class RequestDraft:
-    """Draws the steps of a request; its references need not be clear.
-
-    Args:
-        stream: Source of random numbers.
-        office: The office that they refer to.
-    """
+    """Draws the steps of a request; its references need not be clear."""
 
     def __init__(self, stream: RandomStream, office: Office) -> None:
         self._stream, self._office = stream, office

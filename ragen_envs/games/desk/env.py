@@ -289,11 +289,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
 
 @lru_cache(maxsize=64)
 def _reader(sizes: Sequence[int]) -> CallReader:
-    """Return the reader that lists all calls of list, read, ask, reply, cancel and done.
-
-    Args:
-        sizes: Numbers of contacts, mails, events, orders and files at first.
-    """
+    """Return the reader that lists all calls of list, read, ask, reply, cancel and done."""
     _, mails, events, orders, files = (range(1, size + 1) for size in sizes)
     texts = *(f"M{n}" for n in mails), *(f"F{n}" for n in files)
     calls = [

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.calls import Call
 from ragen_envs.games.desk.drafts import KINDS, RequestDraft, boxes, office_of, person, pick
-from ragen_envs.games.desk.office import DAYS, FOLDERS, INSTRUCTION, TABLES, Office, ids
+from ragen_envs.games.desk.office import DAYS, FOLDERS, INSTRUCTION, Office, ids
 from ragen_envs.games.desk.requests import (
     Change,
     Step,
@@ -26,7 +26,7 @@ from ragen_envs.games.desk.requests import (
     leads_to_text,
     lookups_of,
 )
-from ragen_envs.games.desk.rules import is_possible, record_of
+from ragen_envs.games.desk.rules import is_possible, record_of, replace_record
 from ragen_envs.games.desk.task import Task
 
 _MOST_APPS = 4
@@ -211,7 +211,6 @@ def _injection(stream: RandomStream, office: Office) -> Call:
 
 def _inject(office: Office, place: str, number: int) -> Office:
     """Return the office with the number of an injection among the facts of a mail or a file."""
-    table, at = TABLES[place[0]], int(place[1:]) - 1
-    texts = getattr(office, table)
-    text = texts[at]._replace(facts=(*texts[at].facts, (INSTRUCTION, str(number))))
-    return office._replace(**{table: (*texts[:at], text, *texts[at + 1 :])})
+    text = record_of(office, place)
+    facts = (*text.facts, (INSTRUCTION, str(number)))
+    return replace_record(office, place, text._replace(facts=facts))

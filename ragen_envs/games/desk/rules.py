@@ -54,7 +54,7 @@ def _reply(office: Office, mail: str, answer: str) -> Office:
     found = record_of(office, mail)
     if found.answer:
         raise RefusedError(f"{mail} was answered before.")
-    return _put(office, mail, found._replace(answer=answer))
+    return replace_record(office, mail, found._replace(answer=answer))
 
 
 def _schedule(office: Office, title: str, guest: str, day: str, time: str) -> Office:
@@ -65,25 +65,25 @@ def _move(office: Office, event: str, day: str, time: str) -> Office:
     found = _standing(office, event)
     if (found.day, found.time) == (day, time):
         raise RefusedError(f"{event} is there already.")
-    return _put(office, event, found._replace(day=day, time=time))
+    return replace_record(office, event, found._replace(day=day, time=time))
 
 
 def _cancel(office: Office, thing: str) -> Office:
-    return _put(office, thing, _standing(office, thing)._replace(cancelled=True))
+    return replace_record(office, thing, _standing(office, thing)._replace(cancelled=True))
 
 
 def _change_order(office: Office, order: str, boxes: str) -> Office:
     found = _standing(office, order)
     if found.boxes == int(boxes):
         raise RefusedError(f"{order} is for as many already.")
-    return _put(office, order, found._replace(boxes=int(boxes)))
+    return replace_record(office, order, found._replace(boxes=int(boxes)))
 
 
 def _move_file(office: Office, file: str, folder: str) -> Office:
     found = record_of(office, file)
     if found.folder == folder:
         raise RefusedError(f"{file} is there already.")
-    return _put(office, file, found._replace(folder=folder))
+    return replace_record(office, file, found._replace(folder=folder))
 
 
 def _enter(office: Office, file: str, thing: str) -> Office:
@@ -91,7 +91,9 @@ def _enter(office: Office, file: str, thing: str) -> Office:
     record_of(office, thing)
     if thing in found.entries:
         raise RefusedError(f"{thing} stands in {file} already.")
-    return _put(office, file, found._replace(entries=tuple(sorted((*found.entries, thing)))))
+    return replace_record(
+        office, file, found._replace(entries=tuple(sorted((*found.entries, thing))))
+    )
 
 
 def _add_contact(office: Office, name: str, company: str, address: str) -> Office:
@@ -122,7 +124,7 @@ def _standing(office: Office, thing: str) -> Any:
     return found
 
 
-def _put(office: Office, thing: str, record: Any) -> Office:
+def replace_record(office: Office, thing: str, record: Any) -> Office:
     """Return the office with a record replaced."""
     table, place = TABLES[thing[0]], int(thing[1:]) - 1
     rows = getattr(office, table)

@@ -28,13 +28,7 @@ NOTHING_YET = "No tool was used yet."
 
 
 def rules(turns: int, shifting: bool, hostile: bool) -> str:
-    """Return the rules, which the player reads once.
-
-    Args:
-        turns: Most calls of an episode.
-        shifting: Whether the user changes the request.
-        hostile: Whether texts carry instructions that are not the user's.
-    """
+    """Return the rules, which the player reads once."""
     tools = "\n".join(f"{_signature(function)}: {function.about}" for function in FUNCTIONS)
     also = ""
     if shifting:

@@ -70,12 +70,7 @@ def vocabulary(pool: str) -> Vocabulary:
 
 
 class Phrases:
-    """Writes phrases and sentences.
-
-    Args:
-        words: The vocabulary.
-        stream: Chooses among the wordings; None for the first of each.
-    """
+    """Writes phrases and sentences."""
 
     def __init__(self, words: Vocabulary, stream: RandomStream | None) -> None:
         self.words, self._stream = words, stream
@@ -108,13 +103,7 @@ class Phrases:
 
 @lru_cache(maxsize=4096)
 def reply_to(about: str, steps: tuple[Step, ...], pool: str) -> str:
-    """Return the user's reply to a question.
-
-    Args:
-        about: Topic of the question.
-        steps: The request as it is now.
-        pool: Name of the vocabulary.
-    """
+    """Return the user's reply to a question."""
     phrases = Phrases(vocabulary(pool), None)
     values = [
         f"{step.tool.replace('_', ' ')}: {phrases.phrase(name, value, answering=True)}"

@@ -12,46 +12,30 @@ Relation: TypeAlias = Literal["more", "less", "equal"]
 
 @dataclass(frozen=True, slots=True)
 class IsKind:
-    """Is it of this kind ("Is it an animal?")?
+    """Is it of this kind ("Is it an animal?")?"""
 
-    Attributes:
-        kind: Key of kinds.toml.
-    """
-
-    kind: str
+    kind: str  # key of kinds.toml
 
 
 @dataclass(frozen=True, slots=True)
 class Has:
-    """Does it have this feature ("Can it fly?", "Is it made of wood?")?
+    """Does it have this feature ("Can it fly?", "Is it made of wood?")?"""
 
-    Attributes:
-        feature: Key of features.toml.
-    """
-
-    feature: str
+    feature: str  # key of features.toml
 
 
 @dataclass(frozen=True, slots=True)
 class Knows:
-    """Is this fact true of it ("Does it have ears?")?
+    """Is this fact true of it ("Does it have ears?")?"""
 
-    Attributes:
-        fact: Key of the facts.
-    """
-
-    fact: str
+    fact: str  # key of the facts
 
 
 @dataclass(frozen=True, slots=True)
 class IsNoun:
-    """Is it of the kind of a noun outside the game ("Is it a ruminant?", "Is it a gate?")?
+    """Is it of the kind of a noun outside the game ("Is it a ruminant?", "Is it a gate?")?"""
 
-    Attributes:
-        noun: English noun.
-    """
-
-    noun: str
+    noun: str  # English noun
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +149,6 @@ Form: TypeAlias = (
 
 def say(form: Form, knowledge: Knowledge) -> str:
     """Return the canonical question of a form.
-
-    Args:
-        form: The logical form.
-        knowledge: Source of the questions of kinds and features.
 
     Raises:
         KeyError: If the form names an unknown kind, feature or scale.

@@ -19,10 +19,7 @@ class Solver:
 
     The information of a question is the entropy of its reply (Shannon 1948) over the words that
     agree with all replies so far. The solver is deterministic: the first of equal questions wins.
-
-    Args:
-        knowledge: Source of the questions and the replies.
-        pool: Possible secret words; all by default.
+    In `asked`, a reply is None if the answerer could not tell.
 
     Attributes:
         questions: The standard questions.
@@ -44,9 +41,6 @@ class Solver:
         """Return the next question.
 
         An answerer may err, as models do: then the words with the fewest disagreements remain.
-
-        Args:
-            asked: Questions so far with their replies; None for an unknown reply.
 
         Raises:
             ValueError: If every word has been guessed.
@@ -70,9 +64,6 @@ class Solver:
 
         "Is it a chair?" is answered Yes for an armchair too, and does not win.
 
-        Args:
-            asked: As for `next`.
-
         Raises:
             ValueError: If every word has been guessed.
         """
@@ -81,9 +72,6 @@ class Solver:
 
     def remaining(self, asked: Sequence[tuple[Form, Answer | None]]) -> NDArray[np.intp]:
         """Return the indices in the pool of the words that agree best with the replies.
-
-        Args:
-            asked: As for `next`.
 
         Raises:
             ValueError: If every word has been guessed.

@@ -67,12 +67,7 @@ def parts() -> Mapping[str, str]:
 
 @cache
 def secrets(new_categories: bool) -> tuple[Secret, ...]:
-    """Return the words of a variant, in the order of the knowledge.
-
-    Args:
-        new_categories: Whether val and test are of the held-out categories; train is that of the
-            other categories.
-    """
+    """Return the words of a variant, in the order of the knowledge."""
     return tuple(
         Secret(name, concept.category)
         for name, concept in load().concepts.items()

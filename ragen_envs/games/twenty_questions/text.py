@@ -34,11 +34,7 @@ def rules(turns: int, cost: int, repeat: int, win: int) -> str:
 
 
 def transcript(asked: Sequence[tuple[str, str | None]]) -> str:
-    """Return the questions so far with their replies, one per line.
-
-    Args:
-        asked: Each question and its reply, None if it was not understood.
-    """
+    """Return the questions so far with their replies, one per line."""
     if not asked:
         return "No question asked yet."
     return "\n".join(
@@ -55,10 +51,5 @@ def _shorten(question: str) -> str:
 
 
 def ending(word: str, found: bool) -> str:
-    """Return the line that names the word.
-
-    Args:
-        word: The word with its article.
-        found: Whether it was guessed.
-    """
+    """Return the line that names the word."""
     return f"You found the word: {word}." if found else f"The word was {word}."

@@ -52,12 +52,7 @@ class ReplyTally:
     unreadable: int = 0
 
     def add(self, reply: Reply, rule: Answer | None) -> None:
-        """Count a reply.
-
-        Args:
-            reply: The answerer's reply.
-            rule: The rule's reply, None if it does not understand the question.
-        """
+        """Count a reply."""
         self.rule, self.answer = rule, reply.answer
         self.agrees = None if rule is None else reply.answer == rule
         self.judged += rule is not None

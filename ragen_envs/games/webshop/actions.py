@@ -42,13 +42,7 @@ def searches_for(instruction: str) -> tuple[str, ...]:
 
 
 class PageReader(ActionReader):
-    """Reads the actions of one page: the listed ones and, with a search box, any search.
-
-    Args:
-        listed: Listed actions of the page.
-        example: Placeholder body that the instructions show.
-        any_search: Whether the page has a search box.
-    """
+    """Reads the actions of one page: the listed ones and, with a search box, any search."""
 
     def __init__(self, listed: Sequence[str], example: str, any_search: bool) -> None:
         super().__init__(listed, example)

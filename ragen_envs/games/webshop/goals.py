@@ -63,9 +63,6 @@ class TaskGenerator:
 
     If another product of the same kind has all other attributes of the target, the request asks for
     the attribute in which they differ.
-
-    Args:
-        catalogue: The products.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:

@@ -113,11 +113,6 @@ _LONGEST_VALUE = 60
 class Record:
     """The checked fields of a record.
 
-    Args:
-        path: File of the record, for messages.
-        name: Key or number of the record there.
-        value: The record.
-
     Raises:
         ValueError: If the record is not a JSON object.
     """

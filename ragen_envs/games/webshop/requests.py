@@ -50,11 +50,6 @@ def read_requests(
 ) -> tuple[tuple[Request, ...], dict[str, int]]:
     """Return the requests for these products, and the numbers of skipped requests by reason.
 
-    Args:
-        path: `items_human_ins.json` or `items_ins_v2*.json`.
-        products: The products of the catalogue.
-        human: Whether the path is the former.
-
     Raises:
         ValueError: If the file has another schema, or a generated request has no attribute; one
             line that names file, record and field.

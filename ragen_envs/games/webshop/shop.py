@@ -50,10 +50,6 @@ class Shop:
     def held_out(self, name: str, split: Split) -> tuple[ShoppingTask, ...]:
         """Return the held-out tasks of a shop without shipped ones, generated at the first call.
 
-        Args:
-            name: Name of the variant.
-            split: "val" or "test".
-
         Raises:
             RuntimeError: If there are too few distinct tasks.
         """
@@ -67,12 +63,7 @@ class Shop:
 
 @cache
 def procedural_shop(seed: int, size: int) -> Shop:
-    """Return the shop of a generated catalogue.
-
-    Args:
-        seed: Seed of the catalogue.
-        size: Number of products.
-    """
+    """Return the shop of a generated catalogue."""
     catalogue = procedural(seed, size)
     recipe = procedural_shop, (seed, size)
     return Shop(catalogue, Index(catalogue).search, TaskGenerator(catalogue), frozenset(), recipe)

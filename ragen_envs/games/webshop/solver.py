@@ -22,12 +22,6 @@ from ragen_envs.games.webshop.products import Catalogue, Goal
 def best_action(catalogue: Catalogue, goal: Goal, page: Page, turns_left: int) -> str:
     """Return the next action on a shortest path to the goal; in the last turn, buy.
 
-    Args:
-        catalogue: The products.
-        goal: The goal.
-        page: The current page.
-        turns_left: Remaining turns.
-
     Raises:
         ValueError: After a purchase.
     """

@@ -53,11 +53,6 @@ def read_reply(body: str, question: str, word: str) -> Reply:
     question in their order ("No, a dog cannot fly."). Anything else is not readable, nor is a
     contradiction ("No, it is."). After a negated question only the single word is readable, since
     "Yes, it is" is ambiguous there.
-
-    Args:
-        body: Body of the answerer's text.
-        question: The question.
-        word: The secret word.
     """
     plain = body.translate(_QUOTES).lower()
     if not _PLAIN(plain):

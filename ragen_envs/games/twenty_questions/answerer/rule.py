@@ -38,11 +38,6 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
     concept nor its kinds name is No only where they settle it (open.toml has the exceptions). An
     unknown part does not matter if the others decide.
 
-    Args:
-        form: The question.
-        concept: The concept.
-        knowledge: Knowledge of everything else.
-
     Raises:
         KeyError: If the form names an unknown kind, feature, scale or object of comparison.
     """

@@ -40,13 +40,7 @@ def briefing(variant: TwentyQuestionsVariant) -> str:
 
 
 def question_state(word: str, asked: Iterable[Asked], question: str | None) -> str:
-    """Return the word, the questions so far with their replies, and the open question.
-
-    Args:
-        word: The secret word with its article.
-        asked: Questions with their replies.
-        question: The open question, if there is one.
-    """
+    """Return the word, the questions so far with their replies, and the open question."""
     replied = [(question.question, question.reply) for question in asked]
     parts = [f"The word is {word}."]
     if replied or question is None:
@@ -59,13 +53,7 @@ def question_state(word: str, asked: Iterable[Asked], question: str | None) -> s
 def render_prompt(
     variant: TwentyQuestionsVariant, state: str, response_format: ResponseFormat
 ) -> str:
-    """Return the full prompt of an answerer.
-
-    Args:
-        variant: The game.
-        state: Result of `question_state`.
-        response_format: Response format of the reply.
-    """
+    """Return the full prompt of an answerer."""
     return f"{briefing(variant)}\n\n{state}\n\n{instructions(EXAMPLE, response_format)}"
 
 

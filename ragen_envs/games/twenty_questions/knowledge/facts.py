@@ -69,11 +69,6 @@ def resolve_parts(key: str, parts: Iterable[str], groups: Groups) -> frozenset[s
 def read_facts(folder: Traversable, groups: Groups, known: frozenset[str]) -> dict[str, Fact]:
     """Return the facts of a folder's TOML files by their keys.
 
-    Args:
-        folder: Folder with a file per subject.
-        groups: Result of `groups_of`.
-        known: Keys of kinds and features.
-
     Raises:
         ValueError: If an entry names something unknown, or gives a word two grades.
     """

@@ -17,13 +17,7 @@ from ragen_envs.games.twenty_questions.knowledge.schema import (
 def memberships(
     direct: tuple[str, ...], partly: tuple[str, ...], kinds: Mapping[str, Kind]
 ) -> dict[str, Grade]:
-    """Return all kinds of an entry: "yes" for full membership, "sometimes" for partial.
-
-    Args:
-        direct: Kinds that the entry names.
-        partly: Kinds that the entry names as partial.
-        kinds: All kinds.
-    """
+    """Return all kinds of an entry: "yes" for full membership, "sometimes" for partial."""
     full = _closure(direct, kinds)
     halves = (*partly, *(half for kind in full for half in kinds[kind].partly))
     half = _closure(halves, kinds)

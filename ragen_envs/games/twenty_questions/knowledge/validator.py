@@ -165,12 +165,7 @@ def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
 
 
 def closest_pairs(knowledge: Knowledge, most: int) -> list[tuple[str, str, list[str]]]:
-    """Return the pairs of concepts that differ in few standard questions, and those questions.
-
-    Args:
-        knowledge: The knowledge.
-        most: Largest number of questions.
-    """
+    """Return the pairs of concepts that differ in few standard questions, and those questions."""
     solver = Solver(knowledge)
     pairs = []
     for first, row in enumerate(solver.table):

@@ -28,10 +28,6 @@ def read_comparison(question: Tokens, lexicon: Lexicon) -> Form | None:
 
     A measure stands for its level, or for the bound between two. A size equal to a bound is on the
     level that ends there. A thing that fits into another is not bigger.
-
-    Args:
-        question: The question in the plain order.
-        lexicon: Names of the objects of comparison.
     """
     for (scale, relation), words in _frames().matches(question):
         to = _read_object(scale, words, lexicon)

@@ -187,13 +187,7 @@ _LONGEST_TAIL = 7
 
 
 def read_with_adjunct(tokens: Tokens, clause: ReadClause, lexicon: Lexicon) -> Form | None:
-    """Return the form of a question with an adjunct, None if a part is not understood.
-
-    Args:
-        tokens: A single question in any order.
-        clause: Reader of a clause.
-        lexicon: Names of actions.
-    """
+    """Return the form of a question with an adjunct, None if a part is not understood."""
     first = max(_SHORTEST_HEAD, len(tokens) - _LONGEST_TAIL)
     for at in range(len(tokens) - 2, first - 1, -1):
         more = _read_adjunct(tokens[at], tokens[at + 1 :], clause, lexicon)

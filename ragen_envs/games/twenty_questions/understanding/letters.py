@@ -42,9 +42,6 @@ def read_letters(question: Tokens) -> Form | None:
     """Return the form of a question about letters or words of the name, None for another one.
 
     A vowel is one of a, e, i, o and u.
-
-    Args:
-        question: The question in the plain order; its subject may be "word" or "name".
     """
     # The shortest phrase first: "a letter" is the question, and not "an A anywhere".
     found = list(_frames().matches(question))[::-1]

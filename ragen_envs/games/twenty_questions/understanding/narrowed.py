@@ -78,14 +78,7 @@ _WITH_A_PREPOSITION = word_set(
 def read_narrowed(
     tokens: Tokens, clause: ReadClause, lexicon: Lexicon, knowledge: Knowledge
 ) -> Form | None:
-    """Return the form of a question without words that are not understood, None without one.
-
-    Args:
-        tokens: A single question in any order, without commas.
-        clause: Reader of a clause.
-        lexicon: Names of properties.
-        knowledge: Source of the parents of kinds.
-    """
+    """Return the form of a question without words that are not understood, None without one."""
     if tokens[:2] == ("is", "its") and len(tokens) > _SHORTEST_HEAD:
         tokens = ("does", "it", "have", *tokens[3:], tokens[2])
     if not is_asked(tokens) or tokens[1] in _OF_IT:

@@ -71,13 +71,7 @@ def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
 
 
 def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
-    """Return the form of "Is it ..." with a kind, and the conditions around it.
-
-    Args:
-        words: Words after "Is it".
-        lexicon: Names of kinds and properties.
-        clause: Reader of a clause, for the words after "that" and the like.
-    """
+    """Return the form of "Is it ..." with a kind, and the conditions around it."""
     bare = _bare(words)
     if not bare:
         return None
@@ -126,11 +120,6 @@ def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | 
 
     The last of several words may suffice ("garbage man"), with an article before them. A noun that
     contains another one's name is different ("guinea pig"), unless it names a kind of a word.
-
-    Args:
-        words: Words after "Is it".
-        lexicon: Names of the words of the game.
-        knowledge: Source of the nouns.
     """
     bare = _bare(words)
     if kind_of := _KIND_OF.at(bare, 0):

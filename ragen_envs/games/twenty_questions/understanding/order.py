@@ -54,10 +54,6 @@ def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
 
     "Isn't it an animal?" asks whether it is one. "Is it not an animal?" and "It is not an animal"
     are negated.
-
-    Args:
-        tokens: A clause, with the subjects of `discourse.plain`.
-        verbs: Base forms of third persons.
     """
     if is_asked(tokens):
         verb, rest = tokens[0], tokens[1:]
