@@ -194,11 +194,11 @@ class CallReader(ActionReader):
 
 def _canonical(word: str) -> str:
     """Return a call in its one spelling, and any other text unchanged."""
-    return (len(word) <= LONGEST_CALL and _spelled(word)) or word
+    return (len(word) <= LONGEST_CALL and _find_spelling(word)) or word
 
 
 @lru_cache(maxsize=8192)
-def _spelled(text: str) -> str | None:
+def _find_spelling(text: str) -> str | None:
     call = call_of(text)
     return call and call.text
 

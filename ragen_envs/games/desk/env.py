@@ -14,8 +14,8 @@ from ragen_envs.games.desk import text
 from ragen_envs.games.desk.calls import EXAMPLE, FUNCTIONS, TOPICS, Call, CallReader, known_call
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.office import APPS, Office
-from ragen_envs.games.desk.requests import changed
-from ragen_envs.games.desk.rules import GAME, Difference, RefusedError, applied, difference
+from ragen_envs.games.desk.requests import apply_change
+from ragen_envs.games.desk.rules import GAME, Difference, RefusedError, apply_call, difference
 from ragen_envs.games.desk.solver import next_call
 from ragen_envs.games.desk.task import Task, Worded
 from ragen_envs.games.desk.wording import reply_to
@@ -218,7 +218,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     def _change(self, call: Call) -> bool:
         """Run a call that changes the office, and return whether it did."""
         try:
-            self._office = applied(self._office, call)
+            self._office = apply_call(self._office, call)
         except RefusedError as refused:
             self._result = str(refused)
             return False
@@ -246,7 +246,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         """Return the user's reply, about the request as it is at the end of this turn."""
         words = self._worded
         change = words.change if self._announced or self._is_due else None
-        return f"{reply_to(about, changed(words.steps, change), words.pool)}."
+        return f"{reply_to(about, apply_change(words.steps, change), words.pool)}."
 
     @property
     def _is_due(self) -> bool:

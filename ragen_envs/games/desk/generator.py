@@ -18,10 +18,10 @@ from ragen_envs.games.desk.office import DAYS, FOLDERS, INSTRUCTION, Office, ids
 from ragen_envs.games.desk.requests import (
     Change,
     Step,
+    apply_change,
     apps_of,
     call_of_step,
     calls_of_steps,
-    changed,
     is_clear,
     leads_to_text,
     lookups_of,
@@ -94,7 +94,7 @@ class Generator:
         task = Task(word, office, steps)
         if self.shifting:
             change = change_of(stream, office, steps)
-            if change is None or not is_sound(office, changed(steps, change)):
+            if change is None or not is_sound(office, apply_change(steps, change)):
                 return None
             task = replace(task, change=change)
         if self.hostile:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar, Union
 
 from ragen_envs.games.desk.calls import TOOLS, Call
 from ragen_envs.games.desk.office import TABLES, Office
-from ragen_envs.games.desk.rules import applied
+from ragen_envs.games.desk.rules import apply_call
 
 T = TypeVar("T")
 Value = Union["Ref", str]
@@ -199,7 +199,7 @@ def after(office: Office, calls: Iterable[Call]) -> Office:
         RefusedError: If one of them would change nothing.
     """
     for call in calls:
-        office = applied(office, call)
+        office = apply_call(office, call)
     return office
 
 
@@ -222,7 +222,7 @@ def apps_of(office: Office, steps: Sequence[Step]) -> set[str]:
     return apps
 
 
-def changed(steps: Sequence[Step], change: Change | None) -> tuple[Step, ...]:
+def apply_change(steps: Sequence[Step], change: Change | None) -> tuple[Step, ...]:
     """Return the steps after a change."""
     if change is None:
         return tuple(steps)

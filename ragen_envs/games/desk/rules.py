@@ -15,7 +15,7 @@ class RefusedError(ValueError):
     """A call that would change nothing or names a missing record; the message is for the player."""
 
 
-def applied(office: Office, call: Call) -> Office:
+def apply_call(office: Office, call: Call) -> Office:
     """Return the office after a call that changes it.
 
     Raises:
@@ -27,7 +27,7 @@ def applied(office: Office, call: Call) -> Office:
 def is_possible(office: Office, call: Call) -> bool:
     """Return whether a call would change the office."""
     try:
-        applied(office, call)
+        apply_call(office, call)
     except RefusedError:
         return False
     return True

@@ -15,8 +15,8 @@ from ragen_envs.games.desk.requests import (
     Change,
     Step,
     after,
+    apply_change,
     calls_of_steps,
-    changed,
     lookups_of,
 )
 from ragen_envs.games.desk.rules import GAME
@@ -91,7 +91,7 @@ class Task:
     @cached_property
     def last_lookups(self) -> tuple[Call, ...]:
         """The calls that show everything that the changed request refers to."""
-        return lookups_of(self.office, changed(self.steps, self.change))
+        return lookups_of(self.office, apply_change(self.steps, self.change))
 
     @cached_property
     def plan_length(self) -> int:
@@ -112,7 +112,7 @@ class Task:
     @cached_property
     def goal(self) -> Office:
         """The office that the changed request asks for, in words."""
-        last = changed(self.worded.steps, self.worded.change)
+        last = apply_change(self.worded.steps, self.worded.change)
         return after(self.start, calls_of_steps(self.start, last))
 
     @cached_property

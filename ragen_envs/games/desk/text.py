@@ -53,12 +53,12 @@ def _signature(function: TypedFunction) -> str:
     return " ".join([function.name, *values])
 
 
-def listed(office: Office, app: str) -> str:
+def list_records(office: Office, app: str) -> str:
     """Return the records of an application, one line each under its id."""
     return _LISTS[app](office)
 
 
-def opened(office: Office, thing: str) -> str:
+def read_record(office: Office, thing: str) -> str:
     """Return the text of a mail or a file.
 
     Raises:
@@ -131,6 +131,6 @@ _LISTS: dict[str, Callable[[Office], str]] = {
 def look(office: Office, call: Call) -> str:
     """Return the result of a list or read call, or the reason of a refusal."""
     try:
-        return (listed if call.tool == "list" else opened)(office, call.values[0])
+        return (list_records if call.tool == "list" else read_record)(office, call.values[0])
     except RefusedError as refused:
         return str(refused)

@@ -155,7 +155,7 @@ def say(form: Form, knowledge: Knowledge) -> str:
     """
     match form:
         case IsKind() | Has() | Knows() | IsNoun():
-            return _asked(form, knowledge)
+            return _say_known(form, knowledge)
         case Compare(scale, relation, to):
             asked = knowledge.scales[scale]
             if not isinstance(to, str):
@@ -181,7 +181,7 @@ def say(form: Form, knowledge: Knowledge) -> str:
             return _join_forms(forms, ", or ", knowledge)
 
 
-def _asked(form: IsKind | Has | Knows | IsNoun, knowledge: Knowledge) -> str:
+def _say_known(form: IsKind | Has | Knows | IsNoun, knowledge: Knowledge) -> str:
     """Return the question of the knowledge or of a noun."""
     match form:
         case IsKind(kind):

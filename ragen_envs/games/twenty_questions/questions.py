@@ -32,7 +32,7 @@ class Listed(NamedTuple):
 
 
 @cache
-def listed() -> Listed:
+def list_questions() -> Listed:
     """Return the listed questions, the same in every instance, so that they reveal nothing."""
     knowledge = load()
     forms = (*questions(knowledge), *map(Guess, knowledge.concepts))
@@ -62,7 +62,7 @@ class QuestionReader(ActionReader):
 
     def __init__(self) -> None:
         super().__init__((), EXAMPLE)
-        self.actions = listed().texts
+        self.actions = list_questions().texts
 
     def _parse(self, body: str) -> Parsed:
         question = question_of(body)
@@ -73,7 +73,7 @@ class QuestionReader(ActionReader):
 
     def _place(self, question: str) -> int:
         """Return the index of a question among the actions, appending a new one."""
-        place = listed().places.get(question.lower(), self._index.get(question))
+        place = list_questions().places.get(question.lower(), self._index.get(question))
         if place is None:
             place = self._index[question] = len(self.actions)
             self.actions = (*self.actions, question)

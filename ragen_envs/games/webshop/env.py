@@ -27,7 +27,7 @@ from ragen_envs.games.webshop.actions import (
 )
 from ragen_envs.games.webshop.generator import DEFAULT_SIZE
 from ragen_envs.games.webshop.goals import GAME, MOST_OPTIONS, ShoppingTask, price_of
-from ragen_envs.games.webshop.pages import Page, clicked, labels, searched
+from ragen_envs.games.webshop.pages import Page, click, labels, run_search
 from ragen_envs.games.webshop.products import Goal
 from ragen_envs.games.webshop.reward import Reward, reward_of
 from ragen_envs.games.webshop.shop import Shop, procedural_shop, public_shop
@@ -89,7 +89,7 @@ VARIANTS = {
 }
 
 
-def _opened(variant: WebShopVariant) -> Shop:
+def _open_shop(variant: WebShopVariant) -> Shop:
     """Return the shop of a variant, opened once per process."""
     if variant.catalogue:
         return public_shop(variant.catalogue, variant.compat)
@@ -180,7 +180,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
             chosen = replace(chosen, catalogue=str(Path(catalogue).absolute()))
         if one_of("compat", compat, (False, True)):
             chosen = replace(chosen, compat=True)
-        self.shop = _opened(chosen)
+        self.shop = _open_shop(chosen)
         super().__init__(
             chosen, split, response_format, render_mode, reward_fn=reward_fn, draw=draw
         )
@@ -270,9 +270,9 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         name, before = self.action_reader.actions[action], self._page
         words = words_of(name)
         if name.startswith(SEARCH):
-            self._page = searched(before, words, self.shop.search)
+            self._page = run_search(before, words, self.shop.search)
         else:
-            self._page = clicked(self.shop.catalogue, before, words)
+            self._page = click(self.shop.catalogue, before, words)
         if self._page.kind != "done":
             return 0, self._page != before
         self._receipt = self._reward(self._task, self._page.product, dict(self._page.chosen))

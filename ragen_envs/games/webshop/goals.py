@@ -97,7 +97,7 @@ class TaskGenerator:
             if stream.below(4)
         )
         cap = (int(product.price[1]) // _CAP_STEP + 1 + stream.below(_CAP_STEPS)) * _CAP_STEP
-        instruction = _worded(product.query, attributes, options, cap, words, stream)
+        instruction = _word_request(product.query, attributes, options, cap, words, stream)
         return Goal(position, instruction, attributes, options, float(cap))
 
     def _attributes(
@@ -130,7 +130,7 @@ def distinguishing_attributes(products: Sequence[Product]) -> list[tuple[int, ..
     ]
 
 
-def _worded(
+def _word_request(
     kind: str,
     attributes: Sequence[str],
     options: Sequence[tuple[str, str]],

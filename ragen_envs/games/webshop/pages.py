@@ -51,7 +51,7 @@ class Page:
         return self.number * PER_PAGE < len(self.hits)
 
 
-def searched(page: Page, words: str, search: Search) -> Page:
+def run_search(page: Page, words: str, search: Search) -> Page:
     """Return the results of a search.
 
     Raises:
@@ -96,7 +96,7 @@ def label_of(text: str) -> str:
     return " ".join(text.lower().replace("||", "|").split())
 
 
-def clicked(catalogue: Catalogue, page: Page, label: str) -> Page:
+def click(catalogue: Catalogue, page: Page, label: str) -> Page:
     """Return the page behind a label.
 
     Raises:
@@ -122,7 +122,7 @@ def _from_item(product: Product, page: Page, label: str) -> Page:
         return replace(page, kind="done")
     if label in SUB_PAGES:
         return replace(page, kind=label)
-    return _chosen(product, page, label)
+    return _choose(product, page, label)
 
 
 def _previous(page: Page) -> Page:
@@ -133,7 +133,7 @@ def _previous(page: Page) -> Page:
     return replace(page, kind="item")
 
 
-def _chosen(product: Product, page: Page, label: str) -> Page:
+def _choose(product: Product, page: Page, label: str) -> Page:
     """Return the item page after a choice, which replaces the option's earlier one."""
     name, value = option_labels(product)[label]
     choices = {**dict(page.chosen), name: value}

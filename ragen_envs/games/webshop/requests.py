@@ -62,12 +62,12 @@ def read_requests(
             continue
         place = places[asin]
         if human:
-            for request_or_reason in _human(path, asin, value, place, products[place]):
+            for request_or_reason in _read_human(path, asin, value, place, products[place]):
                 if isinstance(request_or_reason, str):
                     left_out[request_or_reason] += 1
                 else:
                     requests.append(request_or_reason)
-        elif request := _generated(Record(path, asin, value), place, products[place]):
+        elif request := _read_generated(Record(path, asin, value), place, products[place]):
             requests.append(request)
     requests.sort(key=lambda request: request.product)
     return tuple(requests), dict(left_out)
@@ -81,7 +81,7 @@ def with_offered_options(requests: Sequence[Request]) -> tuple[Request, ...]:
     return tuple(replace(one, lacking=()) for one in requests if not any(one.lacking))
 
 
-def _generated(record: Record, place: int, product: Product) -> Request | None:
+def _read_generated(record: Record, place: int, product: Product) -> Request | None:
     """Return the generated request of a product, None if it has none."""
     if "instruction" not in record or not all(values for _, values in product.options):
         return None
@@ -91,7 +91,7 @@ def _generated(record: Record, place: int, product: Product) -> Request | None:
     return Request(place, record.text("instruction"), attributes, None)
 
 
-def _human(
+def _read_human(
     path: Path, asin: str, value: object, place: int, product: Product
 ) -> Iterator[Request | str]:
     """Yield the requests that people wrote for a product, or the reason for skipping one."""
@@ -100,7 +100,7 @@ def _human(
     for number, entry in enumerate(value, 1):
         record = Record(path, f"{asin}, request {number}", entry)
         attributes = record.texts("instruction_attributes")
-        options, lacking = _named(record.texts("instruction_options"), product)
+        options, lacking = _match_options(record.texts("instruction_options"), product)
         instruction = record.text("instruction").strip(".")
         if not attributes:
             yield NO_ATTRIBUTES
@@ -108,7 +108,7 @@ def _human(
             yield Request(place, instruction, attributes, options, lacking)
 
 
-def _named(values: Sequence[str], product: Product) -> tuple[Options, tuple[str, ...]]:
+def _match_options(values: Sequence[str], product: Product) -> tuple[Options, tuple[str, ...]]:
     """Return values with the names of their options, which the file lacks, and values without one.
 
     No two values are of the same option.

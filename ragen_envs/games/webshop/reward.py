@@ -89,7 +89,7 @@ def reward_of(
     r_type = _type(target, bought, title_score)
     attributes = sum(_has(bought, asked, compat) for asked in goal.attributes)
     if compat:
-        wanted = [_wanted(asked, goal.by_value) for asked in goal.options]
+        wanted = [_wanted_text(asked, goal.by_value) for asked in goal.options]
         wanted += [first_colour(value) or value for value in goal.lacking]
         options = sum(_like_chosen(one, chosen) for one in wanted)
         asked_options = len(wanted)
@@ -140,7 +140,7 @@ def _exactly_chosen(asked: tuple[str, str], chosen: Mapping[str, str]) -> bool:
     return name in chosen and normal_value(chosen[name]) == normal_value(value)
 
 
-def _wanted(asked: tuple[str, str], by_value: bool) -> str:
+def _wanted_text(asked: tuple[str, str], by_value: bool) -> str:
     """Return the text that the original looks for among the chosen values."""
     compared: Container[str] = asked[1] if by_value else asked
     return first_colour(compared) or str(compared)

@@ -72,10 +72,10 @@ def render_page(catalogue: Catalogue, page: Page, instruction: str, mode: Mode) 
     parts = [Part("Instruction:"), Part(instruction), *_parts(catalogue, page)]
     if mode == "plain":
         return " [SEP] ".join(part.text for part in parts)
-    return "\n".join(map(_marked, parts))
+    return "\n".join(map(_mark, parts))
 
 
-def _marked(part: Part) -> str:
+def _mark(part: Part) -> str:
     if part.look == "text":
         return part.text
     mark = "button" if part.look == "button" else "clicked button"

@@ -13,7 +13,7 @@ from ragen_envs.games.frozen_lake.failures import chance_of
 from ragen_envs.games.frozen_lake.rules import ACTIONS as CLOCKWISE
 from ragen_envs.games.webshop.failures import _turns_to_win
 from ragen_envs.games.webshop.goals import price_of
-from ragen_envs.games.webshop.pages import clicked, labels, option_labels, searched
+from ragen_envs.games.webshop.pages import click, labels, option_labels, run_search
 from ragen_envs.games.webshop.reward import reward_of
 from tests.ragen_bench.analysis.support import moves, played
 
@@ -135,14 +135,14 @@ class Aisles:
     def further(self, page):
         """Return the pages behind one; options that nobody asked for are left out."""
         if page.kind == "search":
-            return [searched(page, self.products[self.goal.product].title, self.shop.search)]
+            return [run_search(page, self.products[self.goal.product].title, self.shop.search)]
         offered = labels(self.shop.catalogue, page)
         if page.kind == "item":
             options = option_labels(self.products[page.product]).items()
             offered = set(offered) - {
                 name for name, pair in options if pair not in self.goal.options
             }
-        return [clicked(self.shop.catalogue, page, label) for label in offered]
+        return [click(self.shop.catalogue, page, label) for label in offered]
 
     def is_won(self, page):
         product, target = self.products[page.product], self.products[self.goal.product]

@@ -35,17 +35,17 @@ def _closure(keys: Iterable[str], kinds: Mapping[str, Kind]) -> list[str]:
     return list(reached)
 
 
-def inherited(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
+def inherit(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
     """Return the features that kinds give: the strongest grade, a kind before its parents."""
     merged: dict[str, Grade] = {}
     for key in keys:
-        grades = {**inherited(kinds[key].parents, kinds), **kinds[key].grades}
+        grades = {**inherit(kinds[key].parents, kinds), **kinds[key].grades}
         for feature, grade in grades.items():
             merged[feature] = stronger(grade, merged.get(feature, "no"))
     return merged
 
 
-def implied(grades: Mapping[str, Grade], features: Mapping[str, Feature]) -> dict[str, Grade]:
+def imply(grades: Mapping[str, Grade], features: Mapping[str, Feature]) -> dict[str, Grade]:
     """Return grades with implied ones, in the order of the features and without each "no"."""
     raised = dict(grades)
     waiting = list(raised)
@@ -67,5 +67,5 @@ def stronger(first: Grade, second: Grade) -> Grade:
 def without(concept: Concept, feature: str, knowledge: Knowledge) -> Grade:
     """Return the grade that a feature would have if the entry did not name it."""
     own = {key: grade for key, grade in concept.own.items() if key != feature}
-    grades = {**inherited(concept.kinds, knowledge.kinds), **own}
-    return implied(grades, knowledge.features).get(feature, "no")
+    grades = {**inherit(concept.kinds, knowledge.kinds), **own}
+    return imply(grades, knowledge.features).get(feature, "no")

@@ -16,7 +16,7 @@ from ragen_envs.games.twenty_questions.knowledge.facts import (
     read_facts,
     resolve_parts,
 )
-from ragen_envs.games.twenty_questions.knowledge.inheritance import implied, inherited, memberships
+from ragen_envs.games.twenty_questions.knowledge.inheritance import imply, inherit, memberships
 from ragen_envs.games.twenty_questions.knowledge.schema import (
     GRADES,
     Concept,
@@ -79,7 +79,7 @@ def _with_unknown(
     features: Mapping[str, Feature],
 ) -> dict[str, Concept]:
     """Return the concepts with their unknown features."""
-    _known("open.toml", written, features, "feature")
+    _check_known("open.toml", written, features, "feature")
     unknown: dict[str, set[str]] = {name: set() for name in concepts}
     for key, parts in written.items():
         for name in resolve_parts(key, parts.split(), groups):
@@ -105,9 +105,9 @@ def _features(groups: dict[str, Any], implies: dict[str, str]) -> dict[str, Feat
         for group, asks in groups.items()
         for key, ask in asks.items()
     }
-    _known("rules.toml", implies, features, "feature")
+    _check_known("rules.toml", implies, features, "feature")
     for key, feature in features.items():
-        _known(key, feature.implies, features, "feature")
+        _check_known(key, feature.implies, features, "feature")
     return features
 
 
@@ -117,10 +117,10 @@ def _rules(
     excludes = {key: tuple(others.split()) for key, others in rules["excludes"].items()}
     only = {key: tuple(others.split()) for key, others in rules["only"].items()}
     for key, others in excludes.items():
-        _known("rules.toml", (key, *others), {*kinds, *features}, "kind or feature")
-    _known("rules.toml", only, features, "feature")
+        _check_known("rules.toml", (key, *others), {*kinds, *features}, "kind or feature")
+    _check_known("rules.toml", only, features, "feature")
     for key, others in only.items():
-        _known(key, others, kinds, "kind")
+        _check_known(key, others, kinds, "kind")
     facts = {key: tuple(others.split()) for key, others in rules["facts"].items()}
     apart = {key: tuple(others.split()) for key, others in rules["apart"].items()}
     return Rules(excludes, only, facts, apart)
@@ -131,15 +131,15 @@ def _kinds(entries: dict[str, Any], features: Mapping[str, Feature]) -> dict[str
     for key, entry in entries.items():
         kind = _kind(key, entry, features)
         # A parent precedes its children, so no kind is its own ancestor.
-        _known(key, kind.parents, kinds, "kind above it called")
-        _known(key, kind.partly, entries, "kind")
+        _check_known(key, kind.parents, kinds, "kind above it called")
+        _check_known(key, kind.partly, entries, "kind")
         kinds[key] = kind
     return kinds
 
 
 def _kind(key: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> Kind:
     fields = {"ask", "words", "parents", "partly", "size", "weight", *GRADES}
-    _known(key, entry, fields, "field")
+    _check_known(key, entry, fields, "field")
     return Kind(
         ask=entry["ask"],
         words=tuple(entry["words"]),
@@ -174,12 +174,12 @@ def _concept(
     scales: Mapping[str, Scale],
 ) -> Concept:
     fields = {"kind", "partly", "aliases", "article", *scales, *GRADES}
-    _known(name, entry, fields, "field")
+    _check_known(name, entry, fields, "field")
     for field in ("kind", *scales):
         if field not in entry:
             raise ValueError(f"{name}: {field} is missing")
     direct, partly = tuple(entry["kind"].split()), tuple(entry.get("partly", "").split())
-    _known(name, (*direct, *partly), kinds, "kind")
+    _check_known(name, (*direct, *partly), kinds, "kind")
     own = _own(name, entry, features)
     return Concept(
         name=name,
@@ -191,7 +191,7 @@ def _concept(
         own=own,
         levels={scale: _levels(entry[scale]) for scale in scales},
         memberships=memberships(direct, partly, kinds),
-        grades=implied({**inherited(direct, kinds), **own}, features),
+        grades=imply({**inherit(direct, kinds), **own}, features),
     )
 
 
@@ -202,18 +202,18 @@ def _own(name: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> d
     for grade in GRADES:
         words = entry.get(grade, "").split()
         keys = [word for word in words if not word.startswith("@")]
-        _known(name, keys, features, "feature")
+        _check_known(name, keys, features, "feature")
         for key in keys:
             if key in own:
                 raise ValueError(f"{name}: {key} is named twice")
             own[key] = grade
         for group in (word[1:] for word in words if word.startswith("@")):
-            _known(name, [group], {each.group for each in features.values()}, "group")
+            _check_known(name, [group], {each.group for each in features.values()}, "group")
             rest |= {key: grade for key, each in features.items() if each.group == group}
     return {**rest, **own}
 
 
-def _known(name: str, keys: Iterable[str], known: Iterable[str], what: str) -> None:
+def _check_known(name: str, keys: Iterable[str], known: Iterable[str], what: str) -> None:
     for key in keys:
         if key not in known:
             raise ValueError(f"{name}: there is no {what} {key!r}")

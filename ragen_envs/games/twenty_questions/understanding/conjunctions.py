@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ragen_envs.games.twenty_questions.forms import And, Either, Form, Guess, Not
-from ragen_envs.games.twenty_questions.understanding.discourse import contrasted
+from ragen_envs.games.twenty_questions.understanding.discourse import expand_contrast
 from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon
 from ragen_envs.games.twenty_questions.understanding.order import is_asked, is_stated
 from ragen_envs.games.twenty_questions.understanding.tokens import (
@@ -53,7 +53,7 @@ def read_joined(tokens: Tokens, clause: ReadClause, in_part: ReadClause = _nothi
     form = clause(without_commas(tokens)) or in_part(without_commas(tokens))
     if form:
         return form
-    tokens = contrasted(tokens)
+    tokens = expand_contrast(tokens)
     neither = "neither" in tokens
     tokens = tuple(t for t in tokens if t not in _BEFORE_PARTS and t != "neither")
     form = _join(_questions(tokens), lambda part: _parts(part, clause, in_part)) or _parts(

@@ -32,7 +32,7 @@ def _subjects() -> Phrases[str]:
     return Phrases.of({subject: entries(subject) for subject in SUBJECTS})
 
 
-def opened(tokens: Tokens) -> Tokens:
+def drop_opening(tokens: Tokens) -> Tokens:
     """Return a sentence without its opening ("OK, my next question: ...")."""
     openers = _phrases("openers")
     tokens = _bare(tokens)
@@ -41,23 +41,23 @@ def opened(tokens: Tokens) -> Tokens:
     return tokens
 
 
-def guessed(tokens: Tokens) -> Tokens | None:
+def find_guess(tokens: Tokens) -> Tokens | None:
     """Return the words after the announcement of a guess ("My guess is ..."), None without one."""
     announcement = _phrases("guesses").at(tokens, 0)
     return _bare(tokens[announcement[0] :]) if announcement else None
 
 
-def asked_whether(tokens: Tokens) -> Tokens:
+def drop_asking(tokens: Tokens) -> Tokens:
     """Return the words after "whether" or, with a verb of asking, "if" ("I must know if ...")."""
     for at, token in enumerate(tokens[:_LONGEST_ASKING]):
         asking = _ASKING & set(tokens[:at])
         if token == "whether" or (token == "if" and at and tokens[at - 1] in _ASKING | _ASKED):
             wanted = asking and not _NO_ASKING & set(tokens[:at]) and tokens[:2] not in _OF_IT
-            return opened(tokens[at + 1 :]) if wanted else tokens
+            return drop_opening(tokens[at + 1 :]) if wanted else tokens
     return tokens
 
 
-def without_asides(tokens: Tokens) -> Tokens:
+def drop_asides(tokens: Tokens) -> Tokens:
     """Return a sentence without meaningless words between commas (", say,")."""
     parts = segments(tokens)
     while len(parts) > 1 and parts[-1] in _asides():
@@ -73,7 +73,7 @@ def without_asides(tokens: Tokens) -> Tokens:
     return tuple(kept)
 
 
-def answered(tokens: Tokens) -> Tokens | None:
+def find_answer(tokens: Tokens) -> Tokens | None:
     """Return the guess in "Could it be ..." or "... it is", None without one."""
     ending = _phrases("answers").before(tokens)
     if not ending or not ending[0]:
@@ -99,7 +99,7 @@ def _asides() -> frozenset[Tokens]:
     return frozenset(t for table in tables for each in entries(table) for t in expand(each))
 
 
-def closed(tokens: Tokens) -> Tokens:
+def drop_closing(tokens: Tokens) -> Tokens:
     """Return a sentence without its closing ("..., by any chance")."""
     while closer := _phrases("closers").before(_bare(tokens)):
         rest = _bare(tokens)[: closer[0]]
@@ -109,7 +109,7 @@ def closed(tokens: Tokens) -> Tokens:
     return _bare(tokens)
 
 
-def untagged(tokens: Tokens) -> tuple[Tokens, bool]:
+def drop_tag(tokens: Tokens) -> tuple[Tokens, bool]:
     """Return a statement without its question tag, and whether it had one."""
     tag = _phrases("tags").before(tokens)
     return (_bare(tokens[: tag[0]]), True) if tag and tag[0] > 2 else (tokens, False)
@@ -117,7 +117,7 @@ def untagged(tokens: Tokens) -> tuple[Tokens, bool]:
 
 def is_chatter(tokens: Tokens) -> bool:
     """Whether a sentence is not a question ("Let me think.", "Am I right?")."""
-    bare = without_commas(opened(tokens))
+    bare = without_commas(drop_opening(tokens))
     return not bare or bare in _chatter()
 
 
@@ -158,7 +158,7 @@ def _adverbs() -> frozenset[str]:
     return frozenset(word for each in entries("adverbs") for word in each.split())
 
 
-def contrasted(tokens: Tokens) -> Tokens:
+def expand_contrast(tokens: Tokens) -> Tokens:
     """Return a sentence with "and not" for "rather than" and for ", not"."""
     words: list[str] = []
     at = 0
@@ -174,7 +174,7 @@ def contrasted(tokens: Tokens) -> Tokens:
     return tuple(words)
 
 
-def before_example(tokens: Tokens) -> Tokens | None:
+def drop_example(tokens: Tokens) -> Tokens | None:
     """Return a question without the example after it (", like a bird"), None without one."""
     if example := _after_comma(tokens, "examples"):
         return tokens[: example[0]]
@@ -189,7 +189,7 @@ def _is_example(tokens: Tokens, at: int) -> bool:
     return tokens[at : at + 2] in _SUCH or (like and kind)
 
 
-def restated(tokens: Tokens) -> tuple[Tokens, Tokens] | None:
+def split_restatement(tokens: Tokens) -> tuple[Tokens, Tokens] | None:
     """Return a question and its restatement (", i.e. ..."), None without one."""
     again = _after_comma(tokens, "restated")
     return (tokens[: again[0]], _bare(tokens[again[1] :])) if again else None

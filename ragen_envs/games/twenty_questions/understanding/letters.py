@@ -69,7 +69,7 @@ def _frames() -> Frames[str]:
 
 
 @cache
-def _meant(table: str) -> dict[str, str]:
+def _phrase_meanings(table: str) -> dict[str, str]:
     """Return the meaning of each phrase of a table of letters.toml."""
     said = _tables()[table]
     return {
@@ -91,7 +91,7 @@ def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
     while len(words) > 1 and words[0] in _ANY:
         words = words[1:]
     spoken = " ".join(words)
-    if together := _meant("sets").get(spoken):
+    if together := _phrase_meanings("sets").get(spoken):
         return Either(tuple(Letter(place, letter) for letter in together))
     if spoken == "consonant" and place != "contains":
         return Not(Either(tuple(Letter(place, letter) for letter in "aeiou")))
@@ -114,12 +114,12 @@ def _range(place: Place, asked: re.Match[str]) -> Form:
 
 
 def _count(spoken: str) -> Form | None:
-    spoken = _meant("said").get(spoken, spoken)
+    spoken = _phrase_meanings("said").get(spoken, spoken)
     if between := _BETWEEN.fullmatch(spoken):
         low, high, unit = int(between[1]), int(between[2]), _UNITS[between[3]]
         return And((Length(unit, "more", low - 1), Length(unit, "less", high + 1)))
     count = _NUMBER.fullmatch(spoken)
-    amounts = _meant("amounts")
+    amounts = _phrase_meanings("amounts")
     if not count or count["before"] not in amounts:
         return None
     after = (count["after"] or count["noun"] or "").strip()

@@ -125,7 +125,7 @@ def table() -> Table:
     return data_file("synonyms.toml")
 
 
-def spoken(knowledge: Knowledge) -> Table:
+def read_phrases(knowledge: Knowledge) -> Table:
     """Return the synonym table with the phrases of a knowledge's facts."""
     said: Table = {slot: dict(meanings) for slot, meanings in table().items()}
     for key_of_fact, fact in knowledge.facts.items():
@@ -138,7 +138,7 @@ def spoken(knowledge: Knowledge) -> Table:
 
 def lexicon(knowledge: Knowledge) -> Lexicon:
     """Return the meanings of phrases for a knowledge."""
-    meant, said = Meanings(knowledge).of, spoken(knowledge)
+    meant, said = Meanings(knowledge).of, read_phrases(knowledge)
     inflected = {
         "have": [_same, plural],
         "made_of": [_same, plural],
@@ -152,7 +152,7 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
         **_slot(said["purpose"], [gerund], meant),
     }
     slots["passive"] = _slot(said["people"], [_passive], meant)
-    slots["fronted"] = _fronted(said["people"], meant)
+    slots["fronted"] = _front_objects(said["people"], meant)
     slots["colour"] = _colours(slots["is"])
     slots["gap"] = _slot(said["people"], [_without_it], meant)
     kinds, concepts = _kinds(knowledge, said["kind"], meant), _concepts(knowledge)
@@ -224,7 +224,7 @@ class Meanings:
             return Knows(written)
         level = _LEVEL.fullmatch(written)
         if not level:
-            raise ValueError(f"synonyms.toml: {written!r} is no kind, feature or fact")
+            raise ValueError(f"synonyms.toml: {written!r} is not a kind, feature or fact")
         return Compare(level[1], "more" if level[2] == ">" else "less", int(level[3]))
 
 
@@ -239,7 +239,7 @@ def _slot(
     }
 
 
-def _fronted(said: Mapping[str, list[str]], meant: Callable[[str], Form]) -> dict[str, Form]:
+def _front_objects(said: Mapping[str, list[str]], meant: Callable[[str], Form]) -> dict[str, Form]:
     """Return actions in or with it, with the object first ("things stored in it")."""
     fronted: dict[str, Form] = {}
     for meaning, phrases in said.items():
@@ -309,10 +309,10 @@ def _nouns(knowledge: Knowledge) -> Iterator[str]:
 
 def _references(knowledge: Knowledge) -> dict[str, dict[str, str]]:
     added = table()["references"]
-    return {scale: dict(_compared(scale, knowledge, added)) for scale in knowledge.scales}
+    return {scale: dict(_objects(scale, knowledge, added)) for scale in knowledge.scales}
 
 
-def _compared(
+def _objects(
     scale: str, knowledge: Knowledge, added: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, str]]:
     """Yield objects of comparison and their names; those of scales.toml come last and prevail."""

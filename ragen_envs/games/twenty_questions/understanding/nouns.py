@@ -79,7 +79,9 @@ def read_noun(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | Non
         return form
     if kind_of := _KIND_OF.at(bare, 0):
         return read_noun(bare[kind_of[0] :], lexicon, clause)
-    return _described(bare, lexicon, clause) or _modified(bare, lexicon, bare != words)
+    return _read_noun_clause(bare, lexicon, clause) or _read_adjectives(
+        bare, lexicon, bare != words
+    )
 
 
 def of_place(words: Tokens) -> Iterator[Tokens]:
@@ -162,7 +164,7 @@ def _bare(words: Tokens) -> Tokens:
     return words
 
 
-def _modified(words: Tokens, lexicon: Lexicon, article: bool = True) -> Form | None:
+def _read_adjectives(words: Tokens, lexicon: Lexicon, article: bool = True) -> Form | None:
     """Return the form of adjectives with a noun, such as "small wooden object".
 
     Without an article, each condition must be one word: "used in winter sports" is not adjectives.
@@ -200,7 +202,7 @@ def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
     return next((form for form in meanings if form), None)
 
 
-def _described(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
+def _read_noun_clause(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
     """Return the form of a noun with a clause: "animal that can fly", "thing you wear"."""
     for at in range(1, len(words) - 1):
         asked = _question_of(words[at:])
@@ -210,7 +212,7 @@ def _described(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | No
         noun = lexicon.kinds.get(key(head))
         anything = len(head) == 1 and head[0] in _ANYTHING
         if not (anything or noun):
-            noun = _modified(head, lexicon)
+            noun = _read_adjectives(head, lexicon)
         more = clause(asked[0]) if anything or noun else None
         if more:
             more = Not(more) if asked[1] else more

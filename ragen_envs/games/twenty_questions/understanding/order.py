@@ -49,7 +49,7 @@ def is_stated(tokens: Tokens) -> bool:
     return begins and tokens[1] not in ("and", "or", "but", ",")
 
 
-def ordered(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
+def order_clause(tokens: Tokens, verbs: Mapping[str, str]) -> Clause | None:
     """Return a clause in the plain order, None if it does not begin with subject and verb.
 
     "Isn't it an animal?" asks whether it is one. "Is it not an animal?" and "It is not an animal"
@@ -116,7 +116,7 @@ _PLURAL = word_set("men women children people adults police")
 _OBJECT = word_set("it 1 there")
 
 
-def having(clause: Tokens) -> Iterator[Tokens]:
+def reword_parts(clause: Tokens) -> Iterator[Tokens]:
     """Yield "Is its tail long?" as "Does it have a long tail?", "Is its diet fish?" as "eat"."""
     if clause[:2] in (("is", "its"), ("is", "the")):
         for at in range(3, min(5, len(clause))):
@@ -134,7 +134,7 @@ def having(clause: Tokens) -> Iterator[Tokens]:
 _MADE_UP = word_set("made up composed comprised consisting based mainly mostly of on")
 
 
-def mended(clause: Tokens) -> Iterator[Tokens]:
+def correct_grammar(clause: Tokens) -> Iterator[Tokens]:
     """Yield corrections of "Is it eat grass?", "Is it use for work?" and "Is it can fly?"."""
     if clause[:2] != ("is", "it") or len(clause) < 3 or clause[2] in _ARTICLES:
         return

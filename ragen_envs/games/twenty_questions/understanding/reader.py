@@ -27,11 +27,11 @@ from ragen_envs.games.twenty_questions.understanding.nouns import (
 )
 from ragen_envs.games.twenty_questions.understanding.order import (
     by_agent,
-    having,
+    correct_grammar,
     is_asked,
     is_stated,
-    mended,
-    ordered,
+    order_clause,
+    reword_parts,
 )
 from ragen_envs.games.twenty_questions.understanding.spelling import corrected_spelling
 from ragen_envs.games.twenty_questions.understanding.tokens import (
@@ -73,7 +73,7 @@ class Reader:
         object.__setattr__(self, "_canonical", {})
         for form in (*questions(self.knowledge), *map(Knows, self.knowledge.facts)):
             (sentence,) = sentences(say(form, self.knowledge))
-            clause = ordered(discourse.plain(without_commas(sentence.tokens)), {})
+            clause = order_clause(discourse.plain(without_commas(sentence.tokens)), {})
             if clause:
                 self._canonical[key(clause.tokens)] = form
 
@@ -116,21 +116,21 @@ class _TextReader:
             return None
         if tokens[:1] == ("no",) and tokens[1:2] != (",",) and not _is_clause(tokens[1:]):
             return None
-        tokens = discourse.asked_whether(discourse.opened(discourse.without_asides(tokens)))
-        if (said := discourse.answered(tokens)) and (form := self._named(said)):
+        tokens = discourse.drop_asking(discourse.drop_opening(discourse.drop_asides(tokens)))
+        if (said := discourse.find_answer(tokens)) and (form := self._read_answer(said)):
             return form
-        announced = discourse.guessed(tokens)
-        if announced and (form := self._announced(announced)):
+        announced = discourse.find_guess(tokens)
+        if announced and (form := self._read_announced(announced)):
             return form
-        return self._read(discourse.closed(tokens))
+        return self._read(discourse.drop_closing(tokens))
 
-    def _named(self, tokens: Tokens) -> Form | None:
+    def _read_answer(self, tokens: Tokens) -> Form | None:
         """Return the guesses that a sentence calls the answer."""
         return read_joined(tokens, lambda part: read_guess(part, self._lexicon))
 
-    def _announced(self, tokens: Tokens) -> Form | None:
+    def _read_announced(self, tokens: Tokens) -> Form | None:
         """Return the form of the words after "My guess is", which need not be a guess."""
-        tokens = discourse.closed(discourse.opened(tokens))
+        tokens = discourse.drop_closing(discourse.drop_opening(tokens))
         return None if tokens[:1] and tokens[0] in _OF_WORDS else self._read(tokens)
 
     def _read(self, tokens: Tokens) -> Form | None:
@@ -147,21 +147,19 @@ class _TextReader:
             return None
         self._left_in_part -= 1
         self._left = MOST_CLAUSES
-        return read_joined(discourse.plain(tokens), self._clause, self._narrowed)
+        return read_joined(discourse.plain(tokens), self._clause, self._read_narrowed)
 
-    def _narrowed(self, tokens: Tokens) -> Form | None:
+    def _read_narrowed(self, tokens: Tokens) -> Form | None:
         if self._left < 0:
             return None
         return read_narrowed(tokens, self._clause, self._lexicon, self._knowledge)
 
     def _question(self, tokens: Tokens) -> Form | None:
-        tokens, tagged = _untagged(tokens)
+        tokens, tagged = _drop_tag(tokens)
         form = read_joined(discourse.plain(tokens), self._clause)
-        if form is None and (parts := discourse.restated(tokens)):
-            return self._restated(*parts)
-        if form is None and (
-            shorter := discourse.before_example(tokens) or _compared_first(tokens)
-        ):
+        if form is None and (parts := discourse.split_restatement(tokens)):
+            return self._read_restated(*parts)
+        if form is None and (shorter := discourse.drop_example(tokens) or _compared_first(tokens)):
             return self._question(shorter)
         if form is None and "," not in tokens and is_asked(discourse.plain(tokens)):
             form = read_with_adjunct(discourse.plain(tokens), self._clause, self._lexicon)
@@ -181,7 +179,7 @@ class _TextReader:
         second = read_shared(discourse.plain(parts[0]), discourse.plain(parts[1]), self._clause)
         return first if first == second else None
 
-    def _restated(self, question: Tokens, again: Tokens) -> Form | None:
+    def _read_restated(self, question: Tokens, again: Tokens) -> Form | None:
         """Return the form of a question that is restated, in whole or in part."""
         if is_asked(again):
             return self._question(again)
@@ -195,10 +193,10 @@ class _TextReader:
         self._left -= 1
         if self._left < 0:
             return None
-        clause = ordered(tokens, self._lexicon.thirds)
-        form = self._asked(clause.tokens) if clause else None
+        clause = order_clause(tokens, self._lexicon.thirds)
+        form = self._read_plain(clause.tokens) if clause else None
         if form is None and (agent := by_agent(tokens)):
-            return self._asked(agent)
+            return self._read_plain(agent)
         form = form or self._without_subject(tokens)
         if clause is None:
             return form or self._bare(tokens)
@@ -208,7 +206,7 @@ class _TextReader:
         """Return the form of "Is a bird?" and "Is alive?"."""
         if tokens[:1] != ("is",) or is_asked(tokens):
             return None
-        return self._asked(("is", "it", *tokens[1:]))
+        return self._read_plain(("is", "it", *tokens[1:]))
 
     def _bare(self, tokens: Tokens) -> Form | None:
         """Return the form of words without a verb: a guess, a kind or a property."""
@@ -216,9 +214,9 @@ class _TextReader:
             return None
         if guess := self._lexicon.guess(tokens):
             return guess
-        return self._asked(("is", "it", *tokens)) or self._lexicon.meaning("have", tokens)
+        return self._read_plain(("is", "it", *tokens)) or self._lexicon.meaning("have", tokens)
 
-    def _asked(self, question: Tokens) -> Form | None:
+    def _read_plain(self, question: Tokens) -> Form | None:
         """Return the form of a question in the plain order; a guess takes precedence."""
         if len(question) < 3:
             return None
@@ -234,11 +232,11 @@ class _TextReader:
         if is_it and (kind := self._lexicon.kinds.get(key(question[2:]))):
             return kind
         return (
-            self._framed(question)
+            self._read_frames(question)
             or read_comparison(question, self._lexicon)
             or (self._noun(question[2:]) if is_it else None)
-            or _first(map(self._framed, having(question)))
-            or _first(map(self._framed, mended(question)))
+            or _first(map(self._read_frames, reword_parts(question)))
+            or _first(map(self._read_frames, correct_grammar(question)))
         )
 
     def _noun(self, words: Tokens) -> Form | None:
@@ -249,7 +247,7 @@ class _TextReader:
             or _first(map(self._clause, of_place(words)))
         )
 
-    def _framed(self, question: Tokens) -> Form | None:
+    def _read_frames(self, question: Tokens) -> Form | None:
         for (slot, denied), words in frames().matches(question):
             form = self._lexicon.meaning(slot, words)
             if form:
@@ -263,17 +261,17 @@ def _first(forms: Iterable[Form | None]) -> Form | None:
 
 def _is_clause(tokens: Tokens) -> bool:
     """Whether a preceding "no" is a reply, and not a part of the question ("No wings?")."""
-    rest = discourse.opened(tokens)
+    rest = discourse.drop_opening(tokens)
     return not rest or is_asked(rest) or is_stated(discourse.plain(rest))
 
 
 def _asks(sentence: Sentence) -> bool:
-    return sentence.asked or is_asked(discourse.opened(sentence.tokens))
+    return sentence.asked or is_asked(discourse.drop_opening(sentence.tokens))
 
 
-def _untagged(tokens: Tokens) -> tuple[Tokens, bool]:
+def _drop_tag(tokens: Tokens) -> tuple[Tokens, bool]:
     asked = tokens[:1] and tokens[0] in discourse.AUXILIARIES
-    return (tokens, False) if asked else discourse.untagged(tokens)
+    return (tokens, False) if asked else discourse.drop_tag(tokens)
 
 
 def _after_reason(tokens: Tokens) -> Tokens | None:
@@ -282,8 +280,10 @@ def _after_reason(tokens: Tokens) -> Tokens | None:
         return None
     for at, token in enumerate(tokens):
         joined = tokens[at + 1 : at + 2] in (("and",), ("or",), ("nor",))
-        rest = discourse.opened(tokens[at + 1 :]) if token == "," and not joined else ()
-        if rest and (is_asked(rest) or discourse.guessed(rest) or _follows(tokens[at + 1 :], rest)):
+        rest = discourse.drop_opening(tokens[at + 1 :]) if token == "," and not joined else ()
+        if rest and (
+            is_asked(rest) or discourse.find_guess(rest) or _follows(tokens[at + 1 :], rest)
+        ):
             return rest
     return None
 

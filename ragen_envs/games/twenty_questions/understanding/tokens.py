@@ -80,7 +80,7 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         elif token in ",:":
             words.append(",")
         else:
-            words.extend(_spelled(token))
+            words.extend(_expand_token(token))
     return tuple(ended)
 
 
@@ -116,7 +116,7 @@ def _without_accents(text: str) -> str:
     return "".join(c for c in visible if not unicodedata.combining(c))
 
 
-def _spelled(token: str) -> list[str]:
+def _expand_token(token: str) -> list[str]:
     if token in _WHOLE:
         return _WHOLE[token].split()
     stem, _, ending = token.partition("'")

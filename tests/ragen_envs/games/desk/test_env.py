@@ -12,8 +12,8 @@ from ragen_envs.core.policies import oracle_answer
 from ragen_envs.games.desk.calls import TOOLS, TOPICS, Call, call_of
 from ragen_envs.games.desk.env import VARIANTS, DeskVariant
 from ragen_envs.games.desk.generator import Generator
-from ragen_envs.games.desk.requests import calls_of_steps, changed
-from ragen_envs.games.desk.rules import RefusedError, applied
+from ragen_envs.games.desk.requests import apply_change, calls_of_steps
+from ragen_envs.games.desk.rules import RefusedError, apply_call
 from ragen_envs.games.desk.solver import repairs
 from ragen_envs.testing.hostile import HOSTILE
 from tests.ragen_envs.games.desk import reference
@@ -83,7 +83,7 @@ def other_changes(env, stream):
 
 def _is_taken(office, call):
     try:
-        applied(office, call)
+        apply_call(office, call)
     except RefusedError:
         return False
     return True
@@ -228,7 +228,7 @@ def test_the_users_answers_are_true(name):
         words = env.task.worded
         while name == "DeskShifting-v0" and not env.has_changed:
             env.step("list app=files")
-        steps = changed(words.steps, words.change)
+        steps = apply_change(words.steps, words.change)
         said = answers(env)
         for topic in TOPICS:
             wanted = [

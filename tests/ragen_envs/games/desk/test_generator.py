@@ -13,7 +13,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.drafts import KINDS
 from ragen_envs.games.desk.env import VARIANTS
 from ragen_envs.games.desk.generator import Generator
-from ragen_envs.games.desk.requests import apps_of, changed
+from ragen_envs.games.desk.requests import apply_change, apps_of
 from ragen_envs.games.desk.wording import vocabulary
 from tests.ragen_envs.games.desk import reference
 from tests.ragen_envs.support import blocks, make
@@ -59,7 +59,7 @@ def test_a_file_that_the_generator_no_longer_gives_is_refused():
 def test_tasks_have_two_or_three_steps_over_two_to_four_applications(name):
     kinds, apps = Counter(), Counter()
     for task in [*shipped(name, "val"), *shipped(name, "test"), *trained(name)]:
-        last = changed(task.steps, task.change)
+        last = apply_change(task.steps, task.change)
         kinds[tuple(step.tool for step in task.steps)] += 1
         apps[len(apps_of(task.office, last))] += 1
     assert set(kinds) <= set(KINDS)

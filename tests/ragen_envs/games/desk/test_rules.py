@@ -11,7 +11,7 @@ from ragen_envs.games.desk.calls import TOOLS, Call
 from ragen_envs.games.desk.drafts import office_of
 from ragen_envs.games.desk.office import Contact, Event, Sent
 from ragen_envs.games.desk.requests import after
-from ragen_envs.games.desk.rules import RefusedError, applied, difference, is_possible
+from ragen_envs.games.desk.rules import RefusedError, apply_call, difference, is_possible
 from ragen_envs.games.desk.solver import repairs
 from tests.ragen_envs.games.desk import reference
 
@@ -64,9 +64,9 @@ def test_each_call_changes_what_it_says_and_nothing_else(calls):
         assert is_possible(now, call) is (wanted is not None)
         if wanted is None:
             with pytest.raises(RefusedError):
-                applied(now, call)
+                apply_call(now, call)
             continue
-        now = applied(now, call)
+        now = apply_call(now, call)
         assert (reference.rows(now), sorted(tuple(mail) for mail in now.sent)) == wanted
 
 
@@ -101,9 +101,9 @@ def test_what_the_office_refuses(calls, told):
     now = office()
     for call in first:
         if is_possible(now, call):
-            now = applied(now, call)
+            now = apply_call(now, call)
     with pytest.raises(RefusedError, match=told):
-        applied(now, last)
+        apply_call(now, last)
 
 
 def _split(text):
@@ -133,9 +133,9 @@ def test_the_difference_counts_records(some, others, shared):
     start = office()
     goal = now = start
     for call in some:
-        goal = applied(goal, call) if is_possible(goal, call) else goal
+        goal = apply_call(goal, call) if is_possible(goal, call) else goal
     for call in [*(some[::-1] if shared else []), *others]:
-        now = applied(now, call) if is_possible(now, call) else now
+        now = apply_call(now, call) if is_possible(now, call) else now
     assert difference(start, goal, now) == count(start, goal, now)
     assert difference(start, goal, start).side_effects == 0
     assert difference(start, goal, goal) == (0, 0)
@@ -148,7 +148,7 @@ def test_repairs_lead_from_the_start_to_any_goal_that_calls_reach(calls):
     start = office()
     goal = start
     for call in calls:
-        goal = applied(goal, call) if is_possible(goal, call) else goal
+        goal = apply_call(goal, call) if is_possible(goal, call) else goal
     # An event that was moved and then cancelled is not what cancelling alone makes of it.
     moved = {call.values[0] for call in calls if call.tool == "move"}
     cancelled = {call.values[0] for call in calls if call.tool == "cancel"}

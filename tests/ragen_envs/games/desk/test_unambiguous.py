@@ -7,8 +7,8 @@ import pytest
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.calls import Call
 from ragen_envs.games.desk.generator import Generator
-from ragen_envs.games.desk.requests import calls_of_steps, changed
-from ragen_envs.games.desk.rules import RefusedError, applied
+from ragen_envs.games.desk.requests import apply_change, calls_of_steps
+from ragen_envs.games.desk.rules import RefusedError, apply_call
 from tests.ragen_envs.games.desk import reference
 from tests.ragen_envs.support import make
 
@@ -28,7 +28,7 @@ def outcomes(office, calls, many):
         after_them = office
         try:
             for tool, *values in chosen:
-                after_them = applied(after_them, Call(tool, tuple(values)))
+                after_them = apply_call(after_them, Call(tool, tuple(values)))
         except RefusedError:
             continue
         if after_them not in seen:
@@ -70,7 +70,7 @@ def test_every_reference_fits_one_thing_by_the_second_reading(name, split):
         task = env.get_instance(seed)
         words = task.worded
         for office, steps in ((task.office, task.steps), (words.office, words.steps)):
-            last = changed(steps, words.change if office is words.office else task.change)
+            last = apply_change(steps, words.change if office is words.office else task.change)
             for step, call in zip(last, calls_of_steps(office, last), strict=True):
                 readings = [reference.fits(office, value) for value in step.values]
                 assert [{value} for value in call.values] == readings

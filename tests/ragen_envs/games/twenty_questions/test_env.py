@@ -14,7 +14,7 @@ from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.env import TwentyQuestionsEnv, TwentyQuestionsVariant
 from ragen_envs.games.twenty_questions.forms import Guess, Not, questions, say, with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.questions import listed
+from ragen_envs.games.twenty_questions.questions import list_questions
 from ragen_envs.games.twenty_questions.understanding import understand
 from tests.ragen_envs.support import TWENTY_QUESTIONS, make
 
@@ -235,8 +235,8 @@ def test_the_word_is_not_told_before_the_end():
 
 def test_what_is_listed_is_the_same_for_every_word():
     seen = {begun(seed, name).legal_actions for seed in range(9) for name in TWENTY_QUESTIONS}
-    assert seen == {listed().texts}
-    assert len(listed().texts) == len(STANDARD) + len(KNOWLEDGE.concepts)
+    assert seen == {list_questions().texts}
+    assert len(list_questions().texts) == len(STANDARD) + len(KNOWLEDGE.concepts)
     observation = begun(render_mode="ansi").render()
     assert observation == "No question asked yet."
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.protocol import RESPONSE_FORMATS, format_answer
 from ragen_envs.games.twenty_questions.forms import Guess, questions
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.questions import QuestionReader, listed, question_of
+from ragen_envs.games.twenty_questions.questions import QuestionReader, list_questions, question_of
 from ragen_envs.games.twenty_questions.understanding import understand
 
 anything = st.text(st.characters(exclude_categories=()), max_size=500)
@@ -65,29 +65,31 @@ def test_a_body_is_one_question_whatever_it_holds(form, body):
 
 def test_the_sign_between_actions_divides_nothing():
     reader = QuestionReader()
-    assert reader.read("Is it big? || Is it red?", "plain").actions == (len(listed().texts),)
+    assert reader.read("Is it big? || Is it red?", "plain").actions == (
+        len(list_questions().texts),
+    )
     assert reader.actions[-1] == "Is it big? || Is it red?"
 
 
 def test_a_listed_question_has_its_place_however_it_is_spelled():
     reader = QuestionReader()
-    for place, text in enumerate(listed().texts):
+    for place, text in enumerate(list_questions().texts):
         assert reader.read(f"  {text.upper()} ", "plain").actions == (place,)
-    assert reader.actions == listed().texts
+    assert reader.actions == list_questions().texts
 
 
 def test_questions_keep_their_spelling_and_their_places():
     reader = QuestionReader()
-    first = len(listed().texts)
+    first = len(list_questions().texts)
     places = [reader.read(text, "plain").actions for text in ("Is IT so", "is it so", "Is IT so")]
     assert places == [(first,), (first + 1,), (first,)]
     assert reader.actions[first:] == ("Is IT so", "is it so")
-    assert QuestionReader().actions == listed().texts
+    assert QuestionReader().actions == list_questions().texts
 
 
 def test_what_is_listed_means_what_it_stands_for():
     knowledge = load()
     forms = [*questions(knowledge), *map(Guess, knowledge.concepts)]
-    assert len(listed().places) == len(listed().texts) == len(forms)
-    assert [understand(text, knowledge) for text in listed().texts] == forms
-    assert [question_of(text) for text in listed().texts] == list(listed().texts)
+    assert len(list_questions().places) == len(list_questions().texts) == len(forms)
+    assert [understand(text, knowledge) for text in list_questions().texts] == forms
+    assert [question_of(text) for text in list_questions().texts] == list(list_questions().texts)

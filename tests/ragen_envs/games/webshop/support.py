@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from ragen_envs.games.webshop.pages import clicked, labels, searched
+from ragen_envs.games.webshop.pages import click, labels, run_search
 from ragen_envs.games.webshop.products import Catalogue, Product
 
 
@@ -53,8 +53,8 @@ def walked(page, walk, catalogue=SMALL, find=search):
         if page.kind == "done":
             return
         if page.kind == "search":
-            page = searched(page, words, find)
+            page = run_search(page, words, find)
         else:
             offered = labels(catalogue, page)
-            page = clicked(catalogue, page, offered[number % len(offered)])
+            page = click(catalogue, page, offered[number % len(offered)])
         yield page

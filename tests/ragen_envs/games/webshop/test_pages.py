@@ -11,11 +11,11 @@ from ragen_envs.games.webshop.pages import (
     PREVIOUS,
     SUB_PAGES,
     Page,
-    clicked,
+    click,
     label_of,
     labels,
     option_labels,
-    searched,
+    run_search,
 )
 from tests.ragen_envs.games.webshop.support import SMALL, queries, search, walked, walks
 
@@ -30,7 +30,7 @@ def test_the_search_page_offers_no_click_and_the_last_one_nothing():
 
 
 def test_results_are_cut_to_fifty_and_turned_by_ten():
-    page = searched(Page(), "many 80", search)
+    page = run_search(Page(), "many 80", search)
     assert len(page.hits) == 50
     seen = []
     for number in range(1, 6):
@@ -38,22 +38,22 @@ def test_results_are_cut_to_fifty_and_turned_by_ten():
         assert (PREVIOUS in labels(SMALL, page)) == (number > 1)
         assert (NEXT in labels(SMALL, page)) == (number < 5)
         seen += page.page_hits
-        page = clicked(SMALL, page, NEXT) if number < 5 else page
+        page = click(SMALL, page, NEXT) if number < 5 else page
     assert tuple(seen) == page.hits == tuple(range(50))
-    assert clicked(SMALL, page, PREVIOUS).number == 4
-    assert clicked(SMALL, page, BACK) == Page()
+    assert click(SMALL, page, PREVIOUS).number == 4
+    assert click(SMALL, page, BACK) == Page()
 
 
 def test_the_last_page_of_results_may_be_short():
-    page = searched(Page(), "many 34", search)
+    page = run_search(Page(), "many 34", search)
     for _ in range(3):
-        page = clicked(SMALL, page, NEXT)
+        page = click(SMALL, page, NEXT)
     assert page.page_hits == (30, 31, 32, 33)
     assert labels(SMALL, page) == (BACK, PREVIOUS, "p030", "p031", "p032", "p033")
 
 
 def test_a_search_for_nothing_has_results_without_products():
-    page = searched(Page(), "nothing", search)
+    page = run_search(Page(), "nothing", search)
     assert page == Page("results")
     assert labels(SMALL, page) == (BACK,)
 
@@ -72,30 +72,30 @@ def test_labels_that_would_be_taken_for_another_name_their_option():
         "cut: wide": ("cut", "wide"),
         "a | b": ("cut", "a || b"),
     }
-    page = clicked(SMALL, item(1), "cut: wide")
+    page = click(SMALL, item(1), "cut: wide")
     assert page.chosen == (("cut", "wide"),)
-    assert clicked(SMALL, page, "fit: buy now").kind == "item"
+    assert click(SMALL, page, "fit: buy now").kind == "item"
 
 
 def test_a_choice_replaces_that_of_its_option_and_keeps_the_others():
     page = item(0)
     for label in ("m", "red", "l", "l"):
-        page = clicked(SMALL, page, label)
+        page = click(SMALL, page, label)
     assert page.chosen == (("color", "red"), ("size", "l"))
     for sub in SUB_PAGES:
-        below = clicked(SMALL, page, sub)
+        below = click(SMALL, page, sub)
         assert (below.kind, labels(SMALL, below)) == (sub, (BACK, PREVIOUS))
-        assert clicked(SMALL, below, PREVIOUS) == page
-    assert clicked(SMALL, page, BUY).kind == "done"
-    assert clicked(SMALL, page, BUY).chosen == page.chosen
+        assert click(SMALL, below, PREVIOUS) == page
+    assert click(SMALL, page, BUY).kind == "done"
+    assert click(SMALL, page, BUY).chosen == page.chosen
 
 
 def test_another_product_starts_without_choices():
-    page = clicked(SMALL, searched(Page(), "mat", search), "paaa")
-    page = clicked(SMALL, page, "blue")
-    page = clicked(SMALL, page, PREVIOUS)
-    assert page == searched(Page(), "mat", search)
-    assert clicked(SMALL, page, "paaa").chosen == ()
+    page = click(SMALL, run_search(Page(), "mat", search), "paaa")
+    page = click(SMALL, page, "blue")
+    page = click(SMALL, page, PREVIOUS)
+    assert page == run_search(Page(), "mat", search)
+    assert click(SMALL, page, "paaa").chosen == ()
 
 
 @given(walks, st.text(max_size=5))
@@ -113,27 +113,27 @@ def test_every_walk_stays_in_the_shop(walk, other):
             assert all(value in options[name] for name, value in page.chosen)
             assert len(dict(page.chosen)) == len(page.chosen)
         for label in offered:
-            leads_on = clicked(SMALL, page, label) != page
+            leads_on = click(SMALL, page, label) != page
             assert leads_on or option_labels(SMALL.products[page.product])[label] in page.chosen
         if other not in offered:
             with pytest.raises(ValueError, match="offers no"):
-                clicked(SMALL, page, other)
+                click(SMALL, page, other)
         if page.kind != "search":
             with pytest.raises(ValueError, match="a search needs the search page"):
-                searched(page, "mat", search)
+                run_search(page, "mat", search)
 
 
 @given(walks)
 def test_back_leads_to_the_search_page_from_anywhere(walk):
     for page in walked(Page(), walk):
         if page.kind not in ("search", "done"):
-            assert clicked(SMALL, page, BACK) == Page()
+            assert click(SMALL, page, BACK) == Page()
 
 
 @given(walks, queries)
 def test_only_buying_ends(walk, words):
-    pages = list(walked(searched(Page(), words, search), walk))
+    pages = list(walked(run_search(Page(), words, search), walk))
     for before, after in pairwise(pages):
         if after.kind == "done":
             assert before.kind == "item"
-            assert clicked(SMALL, before, BUY) == after
+            assert click(SMALL, before, BUY) == after

@@ -5,7 +5,7 @@ from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.games.webshop.actions import words_of
 from ragen_envs.games.webshop.env import VARIANTS, WebShopEnv
 from ragen_envs.games.webshop.goals import TaskGenerator, price_of
-from ragen_envs.games.webshop.pages import Page, clicked, searched
+from ragen_envs.games.webshop.pages import Page, click, run_search
 from ragen_envs.games.webshop.products import Goal
 from ragen_envs.games.webshop.reward import reward_of
 from ragen_envs.games.webshop.shop import procedural_shop
@@ -46,9 +46,9 @@ def test_the_oracle_finds_its_way_in_a_large_catalogue():
         while page.kind != "done":
             action = best_action(shop.catalogue, task.goal, page, 9 - turns)
             if action.startswith("search["):
-                page = searched(page, words_of(action), shop.search)
+                page = run_search(page, words_of(action), shop.search)
             else:
-                page = clicked(shop.catalogue, page, words_of(action))
+                page = click(shop.catalogue, page, words_of(action))
             turns += 1
         target = shop.catalogue.products[task.goal.product]
         price = price_of(target, task)
@@ -70,11 +70,11 @@ def test_from_anywhere_the_oracle_still_succeeds_with_the_turns_it_needs():
 
 
 def test_the_way_through_the_results():
-    page = searched(Page(), "many 50", search)
+    page = run_search(Page(), "many 50", search)
     told = []
     for _ in range(4):
         told.append(best_action(SMALL, GOAL, page, 9))
-        page = clicked(SMALL, page, words_of(told[-1]))
+        page = click(SMALL, page, words_of(told[-1]))
     assert told == ["click[next >]", "click[next >]", "click[next >]", "click[p035]"]
     beyond = Page("results", tuple(range(50)), 5)
     assert best_action(SMALL, GOAL, beyond, 9) == "click[< prev]"

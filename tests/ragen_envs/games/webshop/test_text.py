@@ -1,6 +1,6 @@
 from hypothesis import given
 
-from ragen_envs.games.webshop.pages import Page, clicked, labels, searched
+from ragen_envs.games.webshop.pages import Page, click, labels, run_search
 from ragen_envs.games.webshop.products import Catalogue
 from ragen_envs.games.webshop.text import list_actions, render_page, rules
 from tests.ragen_envs.games.webshop.support import SMALL, product, search, walked, walks
@@ -9,7 +9,7 @@ ASKED = "i need a red mat"
 
 
 def test_an_item_in_both_modes():
-    page = clicked(SMALL, Page("item", (0,), 1, 0), "blue")
+    page = click(SMALL, Page("item", (0,), 1, 0), "blue")
     assert render_page(SMALL, page, ASKED, "rich") == (
         "Instruction:\ni need a red mat\n"
         "[button] back to search [button_]\n[button] < prev [button_]\n"
@@ -28,7 +28,7 @@ def test_an_item_in_both_modes():
 
 
 def test_results_name_products_and_prices():
-    page = searched(Page(), "plain red", search)
+    page = run_search(Page(), "plain red", search)
     assert render_page(SMALL, page, ASKED, "plain") == (
         "Instruction: [SEP] i need a red mat [SEP] back to search [SEP] Page 1 (Total results: 2) "
         "[SEP] paaa [SEP] Red Mat [SEP] $10.00 [SEP] pccc [SEP] Plain Mat [SEP] $9.50 to $12.25"

@@ -2,8 +2,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.games.twenty_questions.knowledge.inheritance import (
-    implied,
-    inherited,
+    imply,
+    inherit,
     memberships,
     stronger,
     without,
@@ -43,8 +43,8 @@ def test_full_membership_goes_up_and_half_membership_stays_half():
 
 
 def test_a_kind_counts_before_its_parents_and_of_two_the_stronger():
-    assert inherited(("penguin",), KINDS) == {"flies": "no"}
-    assert inherited(("penguin", "toy"), KINDS) == {
+    assert inherit(("penguin",), KINDS) == {"flies": "no"}
+    assert inherit(("penguin", "toy"), KINDS) == {
         "flies": "sometimes",
         "soft": "yes",
         "red": "sometimes",
@@ -54,7 +54,7 @@ def test_a_kind_counts_before_its_parents_and_of_two_the_stronger():
 @given(grades, grades, grades)
 def test_what_is_implied_is_at_least_as_much(one, two, three):
     features = {"a": Feature("", "", ("b",)), "b": Feature("", "", ("c",)), "c": Feature("", "")}
-    found = implied({"a": one, "b": two, "c": three}, features)
+    found = imply({"a": one, "b": two, "c": three}, features)
     assert found.get("b", "no") == stronger(one, two)
     assert found.get("c", "no") == stronger(stronger(one, two), three)
     assert "no" not in found.values()

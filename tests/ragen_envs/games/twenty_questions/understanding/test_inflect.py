@@ -10,9 +10,9 @@ from ragen_envs.games.twenty_questions.understanding.inflect import (
     singulars,
     third_person,
 )
-from ragen_envs.games.twenty_questions.understanding.lexicon import spoken
+from ragen_envs.games.twenty_questions.understanding.lexicon import read_phrases
 
-TABLE = spoken(load())
+TABLE = read_phrases(load())
 VERBS = {
     phrase.split()[0]
     for slot in ("verb", "people", "purpose")

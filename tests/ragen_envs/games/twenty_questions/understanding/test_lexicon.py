@@ -13,7 +13,7 @@ from ragen_envs.games.twenty_questions.understanding.lexicon import (
     Meanings,
     key,
     patterns,
-    spoken,
+    read_phrases,
     table,
 )
 from ragen_envs.games.twenty_questions.understanding.tokens import phrase as as_tokens
@@ -84,7 +84,7 @@ def test_no_phrase_is_there_twice(slot):
     """Articles and "you" for "people" make no other phrase."""
     found = Counter(
         (meaning, key(said))
-        for meaning, phrases in spoken(KNOWLEDGE)[slot].items()
+        for meaning, phrases in read_phrases(KNOWLEDGE)[slot].items()
         for each in phrases
         for said in [as_tokens(each).split()]
     )

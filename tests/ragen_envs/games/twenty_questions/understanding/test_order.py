@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_envs.games.twenty_questions.forms import And, Has, IsKind, Not
-from ragen_envs.games.twenty_questions.understanding.order import mended
+from ragen_envs.games.twenty_questions.understanding.order import correct_grammar
 from tests.ragen_envs.games.twenty_questions.understanding.support import read
 
 
@@ -18,7 +18,7 @@ from tests.ragen_envs.games.twenty_questions.understanding.support import read
     ],
 )
 def test_what_broken_english_may_mean(said, meant):
-    assert {" ".join(tokens) for tokens in mended(tuple(said.split()))} == meant
+    assert {" ".join(tokens) for tokens in correct_grammar(tuple(said.split()))} == meant
 
 
 @pytest.mark.parametrize(
