@@ -84,23 +84,23 @@ def solver() -> Solver:
 
 
 class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
-    """Find the word that an honest answerer thinks of, by asking in plain English.
+    """Find the secret word of an honest answerer by asking questions in plain English.
 
     | | |
     | --- | --- |
-    | actions | any text is one question or one guess, of which 200 characters count; what is not printable ASCII becomes a blank. There is no sign between actions. A question is answered Yes, No or Sometimes; what is not understood, or not known of the word, "I cannot tell, please rephrase", and costs the turn. |
-    | rewards | +1 for the right guess; -0.01 for each question; a further -0.1 for one that was asked before, in the same words or with the same meaning; -0.1 once for a turn with a broken form or no question, which costs no 0.01 |
+    | actions | any text is one question or one guess, cut to 200 characters; what is not printable ASCII becomes a blank. Actions have no separator. The reply is Yes, No or Sometimes. A question that is not understood, or whose reply is unknown, is answered "I cannot tell, please rephrase", and costs the turn. |
+    | rewards | +1 for the right guess; -0.01 for each question; an extra -0.1 for one that was asked before, in the same words or with the same meaning; -0.1 once, instead of -0.01, for a turn with a broken format or without a question |
     | ends | terminated by the right guess; truncated after 20 turns. The twentieth may be the guess. The last observation names the word. |
-    | success | the word was guessed: its name or an alias, with an article or without. A guess that lists several words is answered, and never wins; nor does a wider name, such as a chair where the word is an armchair, which is answered Yes. |
-    | instances | everyday nouns in categories of about 20: 3 words of each of 20 categories are val, 3 others test, the rest train. Three further categories are the val and test of TwentyQuestionsNewCategories-v0 alone, 31 words each, whose train words are those of TwentyQuestions-v0. As all words are public, there is no sealed split. |
+    | success | the word was guessed: its name or an alias, with an article or without. A guess of several words is answered and never wins. A wider name, such as a chair for an armchair, is answered Yes and does not win. |
+    | instances | everyday nouns in categories of about 20: 3 words of each of 20 categories are val, 3 others test, the rest train. Three other categories are the val and test of TwentyQuestionsNewCategories-v0 alone, 31 words each, whose train words are those of TwentyQuestions-v0. As all words are public, there is no sealed split. |
     | randomness | none: `noise_seed` changes nothing |
-    | info | `ceiling` 1.0; `questions`: asked so far; `repeats`: of them, asked before; `unparsed`: of them, not understood or not known |
-    | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two are left or the turn is the last. It does not know the word, and uses the replies to whatever was understood. |
+    | info | `ceiling` 1.0; `questions`: number of questions so far; `repeats`: of these, repeated ones; `unparsed`: of these, ones that were not understood or whose reply is unknown |
+    | oracle | asks the standard question with the most information about all words of the knowledge, and guesses when at most two words remain or in the last turn. It does not know the word. It uses the replies to all questions that were understood. |
 
     `info["action_is_effective"]`: the question was understood, and not asked before.
     `info["legal_actions"]` lists the standard questions and a guess of each word of the knowledge, the
-    same in every instance; any other text is as valid. The random player picks among them
-    uniformly, which is a blind floor: it does not use the replies, and one guess of all is right.
+    same in every instance; any other text is valid too. The random player chooses
+    among them uniformly, without using the replies; exactly one of them is the right guess.
 
     Players on the test words (`benchmarks/twenty_questions_players.py`); turns are means of all
     episodes, and mean@8 is the mean success of eight episodes on each word:
@@ -112,8 +112,8 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     | oracle | 1.00 | 1.00 | 7.0 | 1.00 | 6.7 |
 
     The harness reports the same with `ragen-bench evaluate MODEL --env TwentyQuestions-v0 --samples 8`;
-    [results](../results/twenty-questions.md) say where each figure stands, how many questions that the
-    reader has not seen it understands, and how a small model plays.
+    [results](../results/twenty-questions.md) show the interval of each value, how many unseen questions
+    the reader understands, and how a small model plays.
 
     ```python
     import gymnasium, ragen_envs

@@ -23,21 +23,21 @@ VARIANTS = {name: replace(WITH_RULE[of], name=name) for name, of in _WORDS_OF.it
 
 
 class OpponentEnv(TwoPlayerQuestionsEnv):
-    """Find the word by asking another model: Twenty Questions with a model in the place of the rule.
+    """Find the word by asking another model: Twenty Questions with a model instead of the rule.
 
     | | |
     | --- | --- |
-    | as in the game | actions, rewards, ends, success, instances (the same words, under the same seeds), randomness, oracle. Guesses are decided by the game, so no answerer gives away or denies the win. |
-    | replies | Yes, No, Sometimes or "I cannot tell, please rephrase", in the answerer's response format. Case, punctuation and a repetition in a sentence ("Yes, it can fly.") do not matter; nothing is guessed. What cannot be read, or is out of form, is told to the player as "I cannot tell, please rephrase". |
-    | what the answerer reads | its task, the word, the questions so far with their replies, the question, the form of a reply: complete in itself for each question, so that it needs no memory |
-    | info | as in the game, whose `unparsed` counts the questions without a Yes, No or Sometimes; and of the replies, `judged`: to questions that the rule understands; `agreed` and `wrong`: of them, those that are the rule's, and those that are another Yes, No or Sometimes; `unreadable`: that could not be read, judged or not |
-    | `ceiling` | 1.0 if the answerer makes no mistake; against others the expected score of the best player is not known |
+    | as in the game | actions, rewards, ends, success, instances (the same words, under the same seeds), randomness, oracle. The game decides guesses, so no answerer gives away or denies the win. |
+    | replies | Yes, No, Sometimes or "I cannot tell, please rephrase", in the answerer's response format. Case, punctuation and a repetition in a sentence ("Yes, it can fly.") do not matter; nothing else is interpreted. A reply that is not readable, or whose format is broken, is reported to the player as "I cannot tell, please rephrase". |
+    | prompt of the answerer | its task, the word, the questions so far with their replies, the question, the format of a reply: self-contained for each question, so the answerer needs no memory |
+    | info | as in the game, where `unparsed` counts the questions without a Yes, No or Sometimes; counts of replies, `judged`: replies to questions that the rule understands; `agreed` and `wrong`: of these, ones equal to the rule's, and ones that are another of Yes, No and Sometimes; `unreadable`: replies, judged or not, that are not readable |
+    | `ceiling` | 1.0 for an answerer without mistakes; for others the expected score of the best player is unknown |
 
-    A score depends on who answers. So the id is in no suite and on no leaderboard, and its scores
-    stand in no table with those of TwentyQuestions-v0. With the rule's replies the two games are
-    the same, turn by turn.
+    A score depends on the answerer. So the id is not part of a suite or a leaderboard, and its scores
+    are not comparable with those of TwentyQuestions-v0. With the rule's replies both games are
+    identical, turn by turn.
 
-    `gymnasium.make` takes `answerer`, a function from all that an answerer reads to its whole text;
+    `gymnasium.make` takes `answerer`, a function from the answerer's prompt to its whole text;
     and `answerer_format`, its response format, the player's by default:
 
     ```python
@@ -62,10 +62,10 @@ class OpponentEnv(TwoPlayerQuestionsEnv):
     assert (info["judged"], info["agreed"], info["wrong"]) == (1, 1, 0)
     ```
 
-    The answerer is asked once a question and not for guesses. If it raises, the turn has not
-    passed. A program that gets the replies from elsewhere, as from a batch, steps
-    `ragen_envs.games.twenty_questions.model.OpponentEnv`: `opponent_reads(answer)` is what the answerer
-    reads, None where it is not asked, and `step_with(answer, reply)` runs the turn with its text.
+    The answerer is asked once per question, and not for guesses. If it raises, the game is unchanged.
+    A program that gets the replies from elsewhere, such as from a batch, steps
+    `ragen_envs.games.twenty_questions.model.OpponentEnv`: `opponent_reads(answer)` returns the
+    answerer's prompt, or None if no reply is needed, and `step_with(answer, reply)` runs the turn.
     """  # noqa: E501 (a Markdown table has one row a line)
 
     variants = VARIANTS

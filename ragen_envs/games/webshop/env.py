@@ -97,19 +97,19 @@ def _open_shop(variant: WebShopVariant) -> Shop:
 
 
 class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
-    """Find a product in a shop by a request in words, choose its options, and buy it.
+    """Find the product of a request in a shop, choose its options, and buy it.
 
     | | |
     | --- | --- |
-    | actions | search[WORDS] on the search page, any words; click[LABEL] with a label that the page offers: "back to search", "next >", "< prev", a product, an option's value, "description", "features", "reviews", "attributes", "buy now". One action a turn; case and blanks do not matter. An action that the page does not offer does nothing. |
-    | rewards | at the purchase: type x (attributes met + options met + [price within the cap]) / (attributes + options + 1); everything else 0, a broken form and an unknown action included |
+    | actions | search[WORDS] on the search page, any words; click[LABEL] with a label that the page offers: "back to search", "next >", "< prev", a product, an option's value, "description", "features", "reviews", "attributes", "buy now". One action per turn; case and blanks do not matter. An action that the page does not offer has no effect. |
+    | rewards | at the purchase: type x (attributes met + options met + [price within the cap]) / (attributes + options + 1); everything else 0, including a broken format and an unknown action |
     | ends | terminated by "buy now"; truncated after 9 turns (Full: 15) |
     | success | a purchase of reward 1 |
     | score | the reward |
-    | instances | goals of 1 to 4 attributes, up to 3 options and a price cap in a generated catalogue of 1,000 products. The target product decides the split, and held-out requests are worded as no request of training is. |
+    | instances | goals of 1 to 4 attributes, up to 3 options and a price cap in a generated catalogue of 1,000 products. The target product decides the split, and held-out requests use wordings that training never shows. |
     | randomness | none after the first state: `noise_seed` changes nothing |
-    | info | `ceiling` 1.0 (with `catalogue` or `compat`: what the oracle's purchase is worth); after the purchase `r_type`, `r_att`, `r_option`, `r_price`, `title_score`, 0 before |
-    | oracle | searches for the title of the product that the request was written for, and buys it |
+    | info | `ceiling` 1.0 (with `catalogue` or `compat`: the reward of the oracle's purchase); after the purchase `r_type`, `r_att`, `r_option`, `r_price`, `title_score`, 0 before |
+    | oracle | searches for the title of the target product, and buys it |
 
     Task, pages and reward follow WebShop (arXiv 2207.01206); the catalogue is this suite's own.
     Scripted shoppers on the 256 test instances of WebShop-v0
@@ -118,28 +118,28 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     | shopper | score | success | attributes | options | price |
     | --- | --- | --- | --- | --- | --- |
     | bag of words: searches the request, buys the first hit | 0.597 | 0.082 | 0.826 | 0.141 | 0.820 |
-    | literal: searches the request, opens the first hit within the price, picks the values that the request names, buys | 0.867 | 0.613 | 0.827 | 0.882 | 1.000 |
-    | blind to one attribute, else without fault | 0.935 | 0.770 | 0.843 | 1.000 | 1.000 |
+    | literal: searches the request, opens the first hit within the price, chooses the values that the request names, buys | 0.867 | 0.613 | 0.827 | 0.882 | 1.000 |
+    | ignores one attribute, otherwise perfect | 0.935 | 0.770 | 0.843 | 1.000 | 1.000 |
     | oracle | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |
 
-    The type compares titles by their nouns (maker, line, kind, audience): `title_score` is the share
-    of the target's that the purchase has. It is 1 if the product is of the target's kind, shares two
-    of its categories, or more than a fifth of its nouns; else 0.5; but 0.1 for fewer than a tenth of
-    the nouns, and 0 for none. An attribute is met by one of the product's if all words of either are
-    in the other, or where the product's texts have it. Options count as chosen, by name and value.
-    Of a product with a range of prices, the price is one in the range, fixed for the instance and
-    not shown.
+    The type compares titles by their nouns (maker, line, kind, audience): `title_score` is the
+    fraction of the target's nouns that the purchase has. The type is 1 if the product is of the
+    target's kind, or shares two of its categories or more than a fifth of its nouns; else 0.5; but
+    0.1 for fewer than a tenth of the nouns, and 0 for none. An attribute is met if all words of it
+    are in one of the product's or the other way round, or if the product's texts contain it. Options
+    are compared by name and value. The price of a product with a price range is fixed for the
+    instance and not shown.
 
-    Whatever product meets the request has reward 1, not the target alone: on 115 of the 256 test
-    instances of WebShop-v0 there are others, on 19 one of another kind from the same shelves. The
-    literal shopper tells how far the matching of words goes: most of what is left is to read which
-    product has the attributes, on pages that no search finds.
+    Any product that meets the request has reward 1, not only the target. On 115 of the 256 test
+    instances of WebShop-v0 there are others, on 19 of them one of another kind from the same
+    categories. The literal shopper shows the score of word matching. The rest mostly requires
+    reading the attributes of products on pages that the search does not index.
 
-    `catalogue="path"` opens the shop of WebShop's public files instead, whose val and test are
-    generated from them, and `compat=True` takes the original's reward with its quirks,
-    and keeps people's requests for options that the product lacks, which pay less than 1.
+    `catalogue="path"` opens the shop of WebShop's public files instead, from which val and test are
+    then generated. `compat=True` uses the original's reward including its quirks, and keeps people's
+    requests for options that the product lacks, whose reward stays below 1.
     `info["legal_actions"]` lists, on the search page, the search for the whole request and for each
-    of its longer words; any other search is as valid.
+    of its longer words; any other search is valid too.
 
     ```python
     from ragen_envs.games.webshop.env import WebShopEnv
