@@ -119,7 +119,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
     | --- | --- | --- | --- | --- | --- |
     | bag of words: searches the request, buys the first hit | 0.597 | 0.082 | 0.826 | 0.141 | 0.820 |
     | literal: searches the request, opens the first hit within the price, chooses the values that the request names, buys | 0.867 | 0.613 | 0.827 | 0.882 | 1.000 |
-    | ignores one attribute, otherwise perfect | 0.935 | 0.770 | 0.843 | 1.000 | 1.000 |
+    | blind to one attribute, otherwise perfect | 0.935 | 0.770 | 0.843 | 1.000 | 1.000 |
     | oracle | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |
 
     The type compares titles by their nouns (maker, line, kind, audience): `title_score` is the

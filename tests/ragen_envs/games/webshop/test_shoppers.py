@@ -157,8 +157,8 @@ def test_the_specification_states_how_often_other_products_do():
         others += bool(kinds)
         of_another_kind += bool(kinds - {target.query})
     stated = " ".join(WebShopEnv.__doc__.split())
-    assert f"on {others} of the 256 test instances of WebShop-v0 there are others" in stated
-    assert f"on {of_another_kind} one of another kind" in stated
+    assert f"On {others} of the 256 test instances of WebShop-v0 there are others" in stated
+    assert f"on {of_another_kind} of them one of another kind" in stated
 
 
 def test_the_example_of_the_specification_runs():
