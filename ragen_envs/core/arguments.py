@@ -27,7 +27,7 @@ def seed_of(seed: Any) -> int | None:
     """Return the seed of `reset` as an int, or None.
 
     Raises:
-        ValueError: for a bool.
+        ValueError: A bool.
         gymnasium.error.Error: for anything else that is not an int of at least 0.
     """
     if seed is None:
@@ -43,7 +43,7 @@ def noise_seed_of(options: Any) -> int | None:
     """Return the noise seed in the options of `reset`, or None.
 
     Raises:
-        ValueError: for another option, or if the noise seed is not an int of at least 0.
+        ValueError: Another option, or if the noise seed is not an int of at least 0.
         TypeError: for options that are not a dictionary.
     """
     if options is None:
@@ -62,7 +62,7 @@ def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
         num_envs: Number of environments.
 
     Raises:
-        ValueError: for a bool, too few or many seeds, or one that `info["index"]` cannot hold.
+        ValueError: A bool, too few or many seeds, or one that `info["index"]` cannot hold.
         gymnasium.error.Error: for anything else that is not an int of at least 0.
     """
     several = _members(seed)
@@ -82,7 +82,7 @@ def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list
     """Return which of several environments are reset, and the noise seed of each.
 
     Raises:
-        ValueError: for an unknown option, too few or many noise seeds or entries of the mask, or a
+        ValueError: An unknown option, too few or many noise seeds or entries of the mask, or a
             noise seed that is not an int of at least 0.
         TypeError: for options that are not a dictionary, or a mask that is not an array of bool.
     """

@@ -21,7 +21,7 @@ class Budget:
             action; in hundredths, as all points are: 10 is a reward of -0.1.
 
     Raises:
-        ValueError: if a number is not an int, or below 1 (the penalty: below 0).
+        ValueError: A number is not an int, or below 1 (the penalty: below 0).
     """
 
     max_turns: int = 5

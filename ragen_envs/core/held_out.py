@@ -35,7 +35,7 @@ def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
         make: Builds an instance from its body and its fields.
 
     Raises:
-        ValueError: if the blocks are not numbered 0, 1, 2, ...
+        ValueError: The blocks are not numbered 0, 1, 2, ...
     """
     instances = []
     for number, block in enumerate(text.rstrip("\n").split("\n\n")):
@@ -52,7 +52,7 @@ def load(package: str, path: str, make: Callable[[str, dict[str, str]], T]) -> t
     """Return the instances of a file that lies in a package, read once a process.
 
     Raises:
-        ValueError: if the package has no such file.
+        ValueError: The package has no such file.
     """
     try:
         text = files(package).joinpath(path).read_text(encoding="utf-8")

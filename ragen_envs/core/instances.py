@@ -61,7 +61,7 @@ class RandomStream:
         """Return an int in [0, bound), uniform to within bound / 2**64.
 
         Raises:
-            ValueError: if bound is not in [1, 2**32].
+            ValueError: Bound is not in [1, 2**32].
         """
         if not 1 <= bound <= 1 << 32:
             raise ValueError(f"bound must be between 1 and 2**32, got {bound}")
@@ -71,7 +71,7 @@ class RandomStream:
         """Return count different members in random order (a partial Fisher-Yates shuffle).
 
         Raises:
-            ValueError: if the population has fewer than count members.
+            ValueError: The population has fewer than count members.
         """
         pool = list(population)
         if count > len(pool):
@@ -142,7 +142,7 @@ def draw(
     """Return the first candidate of the stream that belongs to the split.
 
     Raises:
-        RuntimeError: if no instance of the split is among the first 4,096 candidates.
+        RuntimeError: No instance of the split is among the first 4,096 candidates.
     """
     for instance in islice(candidates(stream), _CANDIDATES):
         if instance is not None and instance.part == split:
@@ -169,7 +169,7 @@ def held_out(
         size: Number of instances.
 
     Raises:
-        RuntimeError: if the game has too few different instances.
+        RuntimeError: The game has too few different instances.
     """
     chosen: list[I] = []
     secrets = (secret,) if secret else ()

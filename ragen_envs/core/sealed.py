@@ -59,7 +59,7 @@ def event_of(key: str) -> str:
     """Return the name of the event that a key is for; it is empty where the key has none.
 
     Raises:
-        SealedKeyError: if the key is malformed.
+        SealedKeyError: The key is malformed.
     """
     return _check_key(key, "the key")[KEY_DIGITS + 1 :]
 
@@ -79,7 +79,7 @@ def read_key_file(path: str | os.PathLike[str]) -> str:
     """Return the key that a file holds; white space around it does not matter.
 
     Raises:
-        SealedKeyError: if the file cannot be read or holds no key.
+        SealedKeyError: The file cannot be read or holds no key.
     """
     try:
         text = Path(path).read_text(encoding="ascii")

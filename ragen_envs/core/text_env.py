@@ -75,10 +75,10 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         action_is_effective: An action of the latest turn changed the state.
 
     Raises:
-        ValueError: for an argument with another value, a game without a sealed or drawn split, or
+        ValueError: An argument with another value, a game without a sealed or drawn split, or
             a picture of a game that has no board.
-        TypeError: for a reward function that cannot be called.
-        SealedKeyError: if the split is sealed and there is no key.
+        TypeError: A reward function that cannot be called.
+        SealedKeyError: The split is sealed and there is no key.
     """
 
     __slots__ = (
@@ -166,7 +166,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
             The first observation (rules, response format, state) and `info`.
 
         Raises:
-            ValueError: for a seed that is a bool, an unknown option, or a noise seed that is not
+            ValueError: A seed that is a bool, an unknown option, or a noise seed that is not
                 an int of at least 0.
             TypeError: for options that are not a dictionary.
             gymnasium.error.Error: for another seed that is not an int of at least 0. After any of
@@ -187,8 +187,8 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
 
         Raises:
             ResetNeeded: No episode is running.
-            TypeError: if the response is not a str, or the reward function returned no number.
-            ValueError: if the reward function returned NaN or an infinite number.
+            TypeError: The response is not a str, or the reward function returned no number.
+            ValueError: The reward function returned NaN or an infinite number.
         """
         observation, reward, terminated, truncated = self.play_turn(action)
         return observation, reward, terminated, truncated, self.build_info()
@@ -385,7 +385,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
 
         Raises:
             ResetNeeded: `reset` has not been called.
-            ValueError: if the game has no board.
+            ValueError: The game has no board.
         """
         if self.instance is None:
             raise ResetNeeded("call reset() before picture()")

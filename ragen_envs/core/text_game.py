@@ -234,7 +234,7 @@ class TextGame(Generic[V, I]):
         """Return the variant of a name; a variant object is returned unchanged.
 
         Raises:
-            ValueError: for an unknown name.
+            ValueError: An unknown name.
         """
         if not isinstance(variant, str):
             return variant
@@ -245,7 +245,7 @@ class TextGame(Generic[V, I]):
         """Return the instance of a seed, without a change to the running episode.
 
         Raises:
-            ValueError: if the split is "val" or "test" and the variant is one of your own.
+            ValueError: The split is "val" or "test" and the variant is one of your own.
         """
         name = self.variant.name
         if self.split == "train":
@@ -257,7 +257,7 @@ class TextGame(Generic[V, I]):
         """Return all instances of the split, which is not "train", in the order of their seeds.
 
         Raises:
-            ValueError: if files are shipped for the suite's own variants only, and this variant,
+            ValueError: Files are shipped for the suite's own variants only, and this variant,
                 which may have another budget, is not one of them.
         """
         name, variant = self.variant.name, self.variant
@@ -306,7 +306,7 @@ class TextGame(Generic[V, I]):
         """Return the shipped instances of a variant, in the order of their seeds.
 
         Raises:
-            ValueError: if the package ships none.
+            ValueError: The package ships none.
         """
         path = cls.held_out_files.format(name=name, split=split)
         return load(cls.__module__.rpartition(".")[0], path, cls.read_instance)

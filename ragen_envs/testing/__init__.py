@@ -1,11 +1,12 @@
-"""Checks that anyone can run on a Gymnasium text environment of their own.
+"""Checks for any Gymnasium text environment.
 
-The whole of it in two lines:
+The shortest use:
 
     from ragen_envs.testing import check_text_env
     check_text_env("my_pkg:my/Env-v0", max_turns=5)
 
-Actions and observations are str; one `step` is one turn. Nothing here knows this suite's games.
+Actions and observations are str; one `step` is one turn.
+The checks do not depend on this suite's games.
 The strategies and the state machine need Hypothesis, which the extra `testing` brings.
 """
 
@@ -124,7 +125,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs Hypothesis when it is first asked for, so that the checks do not."""
+    """Import the names that need Hypothesis at their first use, so that the checks do not."""
     if name not in _NEED_HYPOTHESIS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_NEED_HYPOTHESIS[name]}"), name)

@@ -25,11 +25,11 @@ _PROTOCOL = 4
 
 
 def freeze(value: Any, depth: int = 0) -> Frozen:
-    """Return nested tuples of texts that are equal where two values mean the same.
+    """Return nested tuples of texts that are equal for equal values.
 
-    NaN equals NaN, the order of dictionaries and sets does not count, and an object counts with
-    its type and what pickle would keep of it, never its address. Functions and classes are their
-    names. Cycles end at a fixed depth.
+    NaN equals NaN, and the order of dictionaries and sets does not count. Objects are compared by
+    type and pickled state, never by address; functions and classes by name. Cycles end at a fixed
+    depth.
     """
     if type(value) is str:  # nearly all that there is
         return ("str", repr(value))
@@ -72,7 +72,7 @@ def _frozen_texts(texts: tuple[str, ...]) -> Frozen:
 
 
 def _kept(value: Any) -> tuple[Any, ...]:
-    """Return what pickle would keep of an object, or its attributes where it cannot be pickled."""
+    """Return the pickled state of an object, or its attributes if it cannot be pickled."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         reduced = reduce(value) if reduce else value.__reduce_ex__(_PROTOCOL)
@@ -86,7 +86,7 @@ def _kept(value: Any) -> tuple[Any, ...]:
 
 
 def without_info(parts: Sequence[Parts]) -> list[Frozen]:
-    """Return what a player is told of a trajectory: `info` may hold the seed and the rollout."""
+    """Return a trajectory without `info`, which may contain the seed and the noise seed."""
     return [part[:-1] for part in parts]
 
 
@@ -127,11 +127,11 @@ def _versus(left: Frozen, right: Frozen) -> str:
 
 
 class PlayedStep(NamedTuple):
-    """What a reset (with reward 0.0 and no flag) or a step returned.
+    """The result of a step, or of a reset with reward 0.0 and both flags False.
 
     Attributes:
-        info: a shallow copy of what was returned.
-        parts: all five values as they were then, frozen for comparison.
+        info: Shallow copy of the returned info.
+        parts: All five values, frozen for comparison.
     """
 
     observation: str
@@ -151,10 +151,10 @@ class PlayedEpisode(NamedTuple):
     """An episode, or its beginning.
 
     Attributes:
-        seed: what it was reset with.
-        options: the other argument of `reset`.
-        answers: what was answered, one a turn.
-        steps: what came back: the reset, then one step for each answer.
+        seed: Seed of the reset.
+        options: Options of the reset.
+        answers: Responses, one per turn.
+        steps: Results: the reset, then one step for each response.
     """
 
     seed: int

@@ -14,12 +14,12 @@ _KIT = Path(__file__).parent
 
 
 class Outcome(NamedTuple):
-    """What one check found.
+    """The outcome of one check.
 
     Attributes:
-        name: the check's name, a key of `CHECKS`.
+        name: Name of the check, a key of `CHECKS`.
         status: "passed", "failed" or "skipped".
-        message: "" if it passed; else what was seen, or why the check did not run.
+        message: "" if it passed; else the observed mistake, or the reason for the skip.
     """
 
     name: str
@@ -47,8 +47,8 @@ class EnvironmentRaised(Exception):  # noqa: N818
     """A call of the environment raised.
 
     Attributes:
-        what: the call, with its seed and turn.
-        error: what it raised.
+        what: Call, with its seed and turn.
+        error: Error of the call.
     """
 
     def __init__(self, what: str, error: Exception | SystemExit) -> None:
@@ -61,9 +61,9 @@ def failure(seen: str, mistake: str, remedy: str) -> CheckFailed:
     """Return the failure of a check.
 
     Args:
-        seen: the fact, with seed and turn.
-        mistake: what the author most likely did.
-        remedy: what to do instead.
+        seen: Observed fact, with seed and turn.
+        mistake: Most likely mistake of the author.
+        remedy: Remedy.
     """
     return CheckFailed(f"{seen}\n  Likely mistake: {mistake}\n  Remedy: {remedy}")
 
@@ -72,14 +72,14 @@ def fail(seen: str, mistake: str, remedy: str) -> NoReturn:
     """Fail a check, see `failure`.
 
     Raises:
-        CheckFailed: always.
+        CheckFailed: Always.
     """
     raise failure(seen, mistake, remedy)
 
 
 @contextmanager
 def blaming(note: str, mistake: str, remedy: str) -> Iterator[None]:
-    """Fail a check where the environment raises in a situation that the check brought about."""
+    """Fail a check if the environment raises in a situation that the check caused."""
     try:
         yield
     except EnvironmentRaised as raised:
@@ -87,10 +87,10 @@ def blaming(note: str, mistake: str, remedy: str) -> Iterator[None]:
 
 
 def lacks(option: str, why: str) -> NoReturn:
-    """Skip a check for want of an option.
+    """Skip a check that lacks an option.
 
     Raises:
-        CheckSkipped: always.
+        CheckSkipped: Always.
     """
     raise CheckSkipped(f"needs the option {option!r}: {why}")
 

@@ -40,7 +40,7 @@ def _comparable(state: dict[str, Any]) -> dict[str, Any]:
 
 
 _FAR = 0x9E3779B9
-"""Added to a seed, so that no environment happens to seed the modules with the same number."""
+"""Added to a seed, so that it differs from seeds that environments use themselves."""
 
 
 @lru_cache(maxsize=16)
@@ -61,7 +61,7 @@ class _Stage:
 
 @contextmanager
 def stage() -> Iterator[None]:
-    """Put back the present state at the end, and meanwhile not after each call: that is slow."""
+    """Restore the current state at the end only, since restoring it after each call is slow."""
     outside = GlobalRandom.now()
     _Stage.running, _Stage.present = True, None
     try:
@@ -73,7 +73,7 @@ def stage() -> Iterator[None]:
 
 @contextmanager
 def on_stage(state: GlobalRandom) -> Iterator[Callable[[], GlobalRandom]]:
-    """Install a state for a call; gives a function that returns what the call made of it."""
+    """Install a state for a call; yield a function that returns the state after the call."""
     outside = None if _Stage.running else GlobalRandom.now()
     if outside or _Stage.present is not state:
         state.install()
@@ -92,7 +92,7 @@ def on_stage(state: GlobalRandom) -> Iterator[Callable[[], GlobalRandom]]:
 
 @contextmanager
 def borrowed(state: GlobalRandom) -> Iterator[None]:
-    """Install a state for a while, and put back the one that was there."""
+    """Install a state, and restore the previous one at the end."""
     outside = GlobalRandom.now()
     state.install()
     try:

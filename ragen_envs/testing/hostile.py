@@ -1,4 +1,4 @@
-"""Hostile texts: answers that a model may give and that authors tend to forget."""
+"""Hostile texts: responses that a model may give and that authors tend to forget."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FORMS = {
     "brackets": "[{}]",
     "a box": "\\boxed{{{}}}",
 }
-"""What authors look for around an answer, and strip before they read it."""
+"""Markup that authors often strip before they parse a response."""
 _INSIDE = (
     "superscript digit",
     "5,000 digits",
@@ -36,7 +36,7 @@ _INSIDE = (
     "not a number",
     "beyond floats",
 )
-"""The numbers that stand in each of these forms, too."""
+"""The numbers that are also wrapped in each of these forms."""
 
 HOSTILE: dict[str, str] = {
     "empty": "",

@@ -11,10 +11,10 @@ from ragen_envs.testing.subject import Factory, Subject, require_ids, subject_of
 
 
 class Run:
-    """The outcomes of the checks of one subject, each found once, when it is first asked for.
+    """The outcomes of the checks of one subject, each computed at its first use.
 
     Raises:
-        ValueError: if an id of the subject leads nowhere.
+        ValueError: An id of the subject leads nowhere.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -47,14 +47,14 @@ class Run:
 def run_checks(
     subject: Subject, on_outcome: Callable[[Outcome], None] | None = None
 ) -> tuple[Outcome, ...]:
-    """Run every check, whatever the environment does.
+    """Run every check.
 
     Args:
-        subject: the environment under test.
-        on_outcome: told of each outcome when it is there, in the order of `CHECKS`.
+        subject: Environment under test.
+        on_outcome: Called with each outcome, in the order of `CHECKS`.
 
     Raises:
-        ValueError: if an id of the subject leads nowhere.
+        ValueError: An id of the subject leads nowhere.
     """
     run = Run(subject)
     outcomes = []
@@ -70,16 +70,16 @@ def check_text_env(env: Factory | Subject, **options: Any) -> tuple[Outcome, ...
     """Run every check on an environment.
 
     Args:
-        env: an id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
-        **options: the attributes of `Subject`; beside a `Subject` they replace its own.
+        env: Id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
+        **options: Attributes of `Subject`; they replace those of a given `Subject`.
 
     Returns:
         The outcomes, passed or skipped, in the order of `CHECKS`.
 
     Raises:
-        CheckFailed: if a check failed; the message names each that did, and `outcomes` has all.
-        TypeError: for an option that is not known, or of another type than it takes.
-        ValueError: for an option out of its range, or an id that leads nowhere.
+        CheckFailed: A check failed; the message names each that did, and `outcomes` has all.
+        TypeError: An option that is not known, or of another type than it takes.
+        ValueError: An option out of its range, or an id that leads nowhere.
     """
     outcomes = run_checks(subject_of(env, **options))
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]
@@ -97,13 +97,13 @@ def text_env_tests(env: Factory | Subject, **options: Any) -> Callable[[str], No
         test_my_env = text_env_tests("my_pkg:my/Env-v0")
 
     Args:
-        env: an id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
+        env: Id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
         **options: the attributes of `Subject`.
 
     Raises:
         ImportError: without pytest.
-        TypeError: for an option that is not known, or of another type than it takes.
-        ValueError: for an option out of its range, or an id that leads nowhere.
+        TypeError: An option that is not known, or of another type than it takes.
+        ValueError: An option out of its range, or an id that leads nowhere.
     """
     try:
         import pytest

@@ -133,8 +133,8 @@ def text_env_machine(env: Factory | Subject, **options: Any) -> type[TextEnvMach
         **options: the attributes of `Subject`.
 
     Raises:
-        TypeError: for an option that is not known, or of another type than it takes.
-        ValueError: for an option out of its range, or an id that leads nowhere.
+        TypeError: An option that is not known, or of another type than it takes.
+        ValueError: An option out of its range, or an id that leads nowhere.
     """
     subject = subject_of(env, **options)
     require_ids(subject)

@@ -13,12 +13,12 @@ from ragen_envs.testing.failure import shortened
 
 
 class Option(NamedTuple):
-    """What an option takes.
+    """The valid values of an option.
 
     Attributes:
-        takes: in words.
-        is_of_kind: whether a value is of the right type.
-        is_sound: whether a value of the right type is a possible one.
+        takes: Description of the values.
+        is_of_kind: Predicate for values of the right type.
+        is_sound: Predicate for valid values among those of the right type.
     """
 
     takes: str
@@ -126,7 +126,7 @@ OPTIONS = {
 
 
 def require(name: str, value: Any) -> None:
-    """Refuse a value that the option does not take.
+    """Check the value of an option.
 
     Raises:
         TypeError: if it is of another type.
@@ -188,4 +188,4 @@ BUILDS_ON: dict[str, tuple[str, ...]] = {
         "info_is_the_callers",
     ),
 }
-"""The names of the checks in the order in which they run, with what each builds on."""
+"""Names of the checks in the order in which they run, with the checks that each builds on."""

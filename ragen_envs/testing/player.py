@@ -23,26 +23,26 @@ from ragen_envs.testing.subject import AnyEnv, Factory, Subject, make
 
 T = TypeVar("T")
 MAKING = "make_env()"
-"""How the call is named that makes the environment."""
+"""Name of the call that makes the environment."""
 
 
 class Player:
-    """One environment, each call of which is looked at and sees random globals of its own.
+    """One environment whose calls are recorded and have their own global random state.
 
     The generators of `random` and `numpy.random` are set to a fixed state when the environment is
-    made and at each reset, kept for it from call to call, and put back for everyone else. So what
-    an environment does to them disturbs no check but those that look for it.
+    made and at each reset. That state is kept from call to call and restored for all other code,
+    so that a change to it affects only the checks that look for it.
 
     Args:
-        factory: what makes the environment.
-        globals_seed: seeds that fixed state.
-        isolated: False leaves the generators alone, for calls from several threads.
+        factory: Makes the environment.
+        globals_seed: Seed of the fixed state.
+        isolated: Isolate the global generators; False for calls from several threads.
 
     Attributes:
-        env: the environment.
-        info: what the last call returned, the environment's own object.
-        steps: what the calls since the last reset returned.
-        writes: the calls that changed a global generator, and its name.
+        env: Environment.
+        info: Info of the last call, the environment's own object.
+        steps: Results of the calls since the last reset.
+        writes: Calls that changed a global generator, and the generators' names.
     """
 
     def __init__(self, factory: Factory, globals_seed: int = 0, *, isolated: bool = True) -> None:
@@ -77,7 +77,7 @@ class Player:
         """Start an episode.
 
         Raises:
-            EnvironmentRaised: if the environment does.
+            EnvironmentRaised: The environment does.
             CheckFailed: if it returns anything but a str and a dict.
         """
         self._globals = self._first_globals
@@ -90,10 +90,10 @@ class Player:
         return self._noted(observation, 0.0, False, False, info)
 
     def step(self, answer: str) -> PlayedStep:
-        """Give an answer.
+        """Take one response.
 
         Raises:
-            EnvironmentRaised: if the environment does.
+            EnvironmentRaised: The environment does.
             CheckFailed: if it returns anything but five values, a str first and a dict last.
         """
         what = f"{self.at}: step({quoted(answer)})"
@@ -106,18 +106,18 @@ class Player:
         self.call("close()", self.env.close)
 
     def choose(self, subject: Subject, rng: Random) -> str:
-        """Return a well-formed answer to the present turn."""
+        """Return a well-formed response for this turn."""
         what = f"{self.at}: the option 'answers'"
         return self.call(what, lambda: subject.answer(self.env, self.info, rng))
 
     @property
     def turn(self) -> int:
-        """How many answers were given since the last reset."""
+        """Number of turns since the last reset."""
         return len(self.answers)
 
     @property
     def at(self) -> str:
-        """The turn that is to be answered, for a message."""
+        """The current turn, for a message."""
         return f"seed {self.seed}, turn {self.turn + 1}"
 
     @property
@@ -131,7 +131,7 @@ class Player:
         return PlayedEpisode(self.seed, self.options, tuple(self.answers), tuple(self.steps))
 
     def twin(self, copied: Callable[[AnyEnv], AnyEnv]) -> Player:
-        """Return a player of a copy of the environment that goes on from here."""
+        """Return a player of a copy of the environment in its current state."""
         other = object.__new__(Player)
         other.__dict__.update(self.__dict__)
         what = f"seed {self.seed}, after turn {self.turn}: copying"
@@ -140,10 +140,10 @@ class Player:
         return other
 
     def call(self, what: str, function: Callable[[], T]) -> T:
-        """Return what a function returns under the environment's own global generators.
+        """Call a function under the environment's own global random state.
 
         Raises:
-            EnvironmentRaised: if the function raises an Exception, or ends the process.
+            EnvironmentRaised: The function raises an Exception, or ends the process.
         """
         if not self._isolated:
             return _called(what, function)
@@ -192,11 +192,11 @@ def _in_form(what: str, result: Any, size: int) -> tuple[Any, ...]:
 
 
 LONGEST = 100
-"""Turns after which the kit leaves an episode that nobody says an end of."""
+"""Maximum turns of an episode without a stated limit."""
 
 
 def turns_of(subject: Subject, env: AnyEnv) -> int | None:
-    """Return the turns in which an episode should end, or None if nobody says."""
+    """Return the maximum turns of an episode, or None if it is unknown."""
     if subject.max_turns is not None:
         return subject.max_turns
     return env.spec.max_episode_steps if env.spec else None
@@ -212,11 +212,11 @@ def record(
     """Play an episode on a new environment.
 
     Args:
-        subject: the environment under test.
-        seed: which episode.
-        options: the other argument of `reset`.
-        choose: the player; by default well-formed answers that the seed decides.
-        factory: what makes the environment, if not the subject's.
+        subject: Environment under test.
+        seed: Seed of the episode.
+        options: Options of `reset`.
+        choose: Chooses the responses; by default well-formed ones that the seed decides.
+        factory: Makes the environment; by default the subject's.
     """
     with Player(factory or subject.make_env) as player:
         player.reset(seed, options)
@@ -224,7 +224,7 @@ def record(
 
 
 def oracles(subject: Subject) -> tuple[Callable[[Player], str], ...]:
-    """Return the subject's oracle as what chooses answers, if there is one."""
+    """Return the subject's oracle as a function that chooses responses, if there is one."""
     oracle = subject.oracle
     if oracle is None:
         return ()
@@ -238,7 +238,7 @@ def oracles(subject: Subject) -> tuple[Callable[[Player], str], ...]:
 def finish(
     subject: Subject, player: Player, choose: Callable[[Player], str] | None = None
 ) -> PlayedEpisode:
-    """Play on until the episode ends, or is longer than any should be."""
+    """Play until the episode ends or reaches the maximum turns."""
     rng = Random(f"answers {player.seed}")
     limit = turns_of(subject, player.env) or LONGEST
     while not player.ended and player.turn < limit:
@@ -265,7 +265,7 @@ def instance_of(subject: Subject, player: Player, seed: int) -> Hashable:
     """Reset, and return the canonical form of the instance.
 
     Raises:
-        CheckSkipped: if nothing gives one.
+        CheckSkipped: Nothing gives one.
     """
     player.reset(seed)
     what = f"seed {seed}: the option 'canonical'"

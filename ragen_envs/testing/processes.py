@@ -23,9 +23,9 @@ from ragen_envs.testing.player import Player, replay
 from ragen_envs.testing.subject import Subject, portable
 
 HASH_SEEDS = ("1", "31337")
-"""The PYTHONHASHSEED of each process."""
+"""PYTHONHASHSEED of each process."""
 _PATIENCE = 300.0
-"""Seconds after which a process is given up."""
+"""Timeout of a process in seconds."""
 _CHILD = (
     "import pickle, sys\n"
     "with open(sys.argv[1], 'rb') as file:\n"
@@ -38,11 +38,11 @@ _CHILD = (
 def played_elsewhere(
     subject: Subject, episodes: Sequence[PlayedEpisode]
 ) -> list[list[tuple[Parts, ...]]]:
-    """Return what the answers of some episodes give in one process for each hash seed.
+    """Replay episodes in one new process for each hash seed, and return their parts.
 
     Raises:
-        CheckSkipped: if the factory cannot be sent to another process.
-        CheckFailed: if a process fails, or takes more than five minutes.
+        CheckSkipped: The factory cannot be sent to another process.
+        CheckFailed: A process fails, or takes more than five minutes.
     """
     seeds_and_answers = [(e.seed, e.options, e.answers) for e in episodes]
     try:
@@ -105,7 +105,7 @@ _STANDARD = sysconfig.get_path("stdlib")
 
 @contextmanager
 def sent_along() -> Iterator[None]:
-    """Let cloudpickle write out the classes and functions of modules that `unimportable` lists."""
+    """Let cloudpickle send the modules that a new process cannot import by value."""
     known = cloudpickle.list_registry_pickle_by_value()
     sent = [module for module in unimportable() if module.__name__ not in known]
     for module in sent:

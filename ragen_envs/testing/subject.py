@@ -1,4 +1,4 @@
-"""The environment under test, with what its author says about it."""
+"""The environment under test, with the facts that its author states."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ AnyEnv = gymnasium.Env[Any, Any]
 Factory = str | Callable[[], AnyEnv]
 Info = Mapping[str, Any]
 LEGAL_ACTIONS = "legal_actions"
-"""The key of `info` that is looked up where nothing is said of answers."""
+"""Default key of `info` for well-formed responses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """An environment under test, and what its author knows about it.
+    """An environment under test, and the facts that its author states.
 
-    Only `make_env` is needed. A check that needs more than it was told is skipped and names the
-    option. Where an option takes a key, it is looked up in `info`. Functions get the environment
-    as `make_env` made it: reach your own attributes through `env.unwrapped`.
+    Only `make_env` is needed. A check that lacks an option is skipped and names it. Keys are looked
+    up in `info`. Functions get the environment as `make_env` made it, so your own attributes are
+    in `env.unwrapped`.
 
     Attributes:
-        make_env: an id of Gymnasium's registry, such as "my_pkg:my/Env-v0", or a function or class
+        make_env: Id of Gymnasium's registry, such as "my_pkg:my/Env-v0", or a function or class
             that makes a new environment when called without arguments.
-        answers: how to answer in form: a key of `info` with a sequence of answers, the answers
-            themselves, or a function of the environment and a `random.Random`. Where `info` lacks
-            "legal_actions" or a sequence is empty, the action space is sampled.
-        splits: name of a split -> what makes an environment of it, as for `make_env`.
-        canonical: the instance after a reset, in a form that is equal for instances that are the
-            same: a key of `info`, or a function of the environment that returns a hashable.
-        held_out: name of a split -> how many instances it has; the seeds 0, 1, ... enumerate them.
-        split_seeds: how many seeds are looked at in a split that is not in `held_out`.
+        answers: Well-formed responses: a key of `info` with a sequence of them, a sequence, or a
+            function of the environment and a `random.Random`. If `info` lacks "legal_actions" or a
+            sequence is empty, the action space is sampled.
+        splits: Name of a split -> id or callable that makes its environment, as for `make_env`.
+        canonical: Canonical form of the instance after a reset, equal for equal instances: a key of
+            `info`, or a function of the environment that returns a hashable.
+        held_out: Name of a split -> number of its instances, enumerated by the seeds 0, 1, ...
+        split_seeds: Number of seeds to check in a split that is not in `held_out`.
         noise_options: Maps an int to `options` of `reset` that change the noise and nothing else.
-        stochastic: whether the same answers to the same instance may fare differently.
-        oracle: the best player: from the environment to its answer in this turn.
-        ceiling: the oracle's expected score on the instance: a number, a key of `info` at reset,
+        stochastic: Equal responses to equal instances may have different results.
+        oracle: Best player: maps the environment to its response in this turn.
+        ceiling: Expected score of the oracle on the instance: a number, a key of `info` at reset,
             or a function of the environment.
-        score: the score of an episode: a key of the last `info`, or a function of the
-            `PlayedEpisode`. Where `info` lacks the key, it is the sum of rewards.
-        score_range: least and greatest score, needed where the environment is stochastic.
-        oracle_episodes: episodes that the oracle plays where the environment is stochastic.
-        success: the key of `info` that says whether the episode was a success.
-        seeds: the seeds that are played, at least one.
-        max_turns: the turns in which every episode ends; by default `spec.max_episode_steps`.
-        skip: names of checks to leave out.
+        score: Score of an episode: a key of the last `info`, or a function of the
+            `PlayedEpisode`. If `info` lacks the key, it is the sum of rewards.
+        score_range: Minimum and maximum score, for stochastic environments.
+        oracle_episodes: Number of episodes of the oracle in stochastic environments.
+        success: Key of `info` for the success of an episode.
+        seeds: Seeds to play, at least one.
+        max_turns: Maximum turns of every episode; by default `spec.max_episode_steps`.
+        skip: Names of checks to leave out.
 
     Raises:
-        TypeError: for an option of another type than it takes.
-        ValueError: for one that is out of its range, a held-out split that `splits` lacks, or an
+        TypeError: An option of another type than it takes.
+        ValueError: One that is out of its range, a held-out split that `splits` lacks, or an
             unknown name in `skip`.
     """
 
@@ -92,10 +92,10 @@ class Subject:
             raise ValueError(f"skip names unknown checks {unknown}; choose from {list(BUILDS_ON)}")
 
     def answer(self, env: AnyEnv, info: Info, rng: Random) -> str:
-        """Return a well-formed answer to the present turn, as the numbers of `rng` decide.
+        """Return a random well-formed response for this turn.
 
         Raises:
-            CheckFailed: if what the options, `info` or the action space give is not a str.
+            CheckFailed: What the options, `info` or the action space give is not a str.
         """
         answer = self._answer(env, info, rng)
         if not isinstance(answer, str):
@@ -128,15 +128,15 @@ class Subject:
         return rng.choice(legal) if legal else sampled(env, rng)
 
     def tells_answers(self, info: Info) -> bool:
-        """Whether the options or an `info` say how to answer, so that no samples are needed."""
+        """Whether the options or an `info` list well-formed responses."""
         return not isinstance(self.answers, str) or bool(info.get(self.answers))
 
     def instance(self, env: AnyEnv, info: Info) -> Hashable:
         """Return the canonical form of the instance that was just reset.
 
         Raises:
-            CheckSkipped: if neither the options nor `info` give one.
-            CheckFailed: if what they give cannot be hashed.
+            CheckSkipped: Neither the options nor `info` give one.
+            CheckFailed: What they give cannot be hashed.
         """
         if callable(self.canonical):
             return _hashable(self.canonical(env), "the option 'canonical' gave")
@@ -148,7 +148,7 @@ class Subject:
         """Return the oracle's stated expected score on the instance that was just reset.
 
         Raises:
-            CheckSkipped: if neither the options nor `info` give one.
+            CheckSkipped: Neither the options nor `info` give one.
         """
         if callable(self.ceiling):
             return float(self.ceiling(env))
@@ -182,11 +182,11 @@ def _hashable(instance: Any, seen: str) -> Hashable:
 
 
 def subject_of(env: Factory | Subject, **options: Any) -> Subject:
-    """Return the subject of what `check_text_env` was given.
+    """Return the subject of an id, a callable or a `Subject`, with options.
 
     Raises:
-        TypeError: for an option that is not known, or of another type than it takes.
-        ValueError: for an option out of its range.
+        TypeError: An option that is not known, or of another type than it takes.
+        ValueError: An option out of its range.
     """
     known = [f.name for f in dataclasses.fields(Subject)]
     if unknown := sorted(set(options) - set(known)):
@@ -197,7 +197,7 @@ def subject_of(env: Factory | Subject, **options: Any) -> Subject:
 
 
 def sampled(env: AnyEnv, rng: Random) -> Any:
-    """Return a sample of the action space, which stays as it is."""
+    """Return a sample of the action space, without a change to its generator."""
     space = copy.deepcopy(env.action_space)
     space.seed(rng.getrandbits(32))
     return space.sample()
@@ -225,7 +225,7 @@ def require_ids(subject: Subject) -> None:
     """Import the modules that the subject's ids name, and look the ids up.
 
     Raises:
-        ValueError: for a module that cannot be imported, or an id that nothing registers.
+        ValueError: A module that cannot be imported, or an id that nothing registers.
     """
     factories = {"make_env": subject.make_env}
     factories |= {f"splits[{split!r}]": make for split, make in subject.splits.items()}
