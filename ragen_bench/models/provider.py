@@ -112,10 +112,8 @@ class Provider:
     load: Loader = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.served:
-            self.options = SERVER_OPTIONS
-        elif self.batched:
-            self.options = ("concurrency",)
+        if not self.options:
+            self.options = SERVER_OPTIONS if self.served else ("concurrency",) * self.batched
 
     def __call__(self, load: Loader) -> Loader:
         """Register the provider with its loader, which is returned unchanged.

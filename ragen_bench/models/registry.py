@@ -72,11 +72,11 @@ def list_providers() -> dict[str, str]:
     """
     _built_in()
     broken = {}
-    for name in _third_party_names():
+    for point in _entry_points():
         try:
-            _load_third_party(name)
+            _load_third_party(point.name)
         except UserError as error:
-            broken[name] = str(error)
+            broken[point.name] = str(error)
     known = sorted(REGISTERED.values(), key=lambda provider: provider.form)
     return {provider.form: provider.help for provider in known} | broken
 
@@ -105,10 +105,6 @@ def _built_in() -> dict[str, Provider]:
         for p in sorted(REGISTERED.values(), key=lambda p: p.name)
         if p.load.__module__.startswith(ours)
     }
-
-
-def _third_party_names() -> list[str]:
-    return [point.name for point in _entry_points()]
 
 
 def _entry_points() -> list[EntryPoint]:
