@@ -15,7 +15,7 @@ from tests.waiting import wait_for_lines
 
 GAME = ["--env", "TwentyQuestionsModel-v0"]
 ASKED = ["evaluate", "random", *GAME]
-ALONE = "ragen/TwentyQuestionsModel-v0 is played against another model, in runs of its own: "
+ALONE = "ragen/TwentyQuestionsModel-v0 is played against another model, in a separate run: "
 NOBODY = " has no opponent; remove --opponent, or use it with --env TwentyQuestionsModel-v0"
 
 
