@@ -13,11 +13,11 @@ INCOMPLETE = 1
 
 
 class UserError(Exception):
-    """A mistake that the user can mend; its message is one line that says how.
+    """A mistake that the user can fix; the message says what is wrong and what to do, in one line.
 
     Args:
-        message: what is wrong and what is possible.
-        exit_code: 2 for a wrong command line, 1 for what went wrong later.
+        message: The message.
+        exit_code: 2 for a wrong command line, 1 for later errors.
     """
 
     def __init__(self, message: str, exit_code: int = 2) -> None:
@@ -30,13 +30,13 @@ class MissingExtraError(UserError):
 
 
 def missing_extra(missing: ImportError, extra: str) -> MissingExtraError:
-    """Return what to raise where an optional package is missing.
+    """Return the error for a missing optional package.
 
     Args:
-        missing: what the import raised.
-        extra: the extra of this distribution that has the package.
+        missing: Error of the import.
+        extra: Extra of this distribution that has the package.
     """
-    # transformers reports a package that is missing below it as the cause of an error of its own.
+    # transformers reports a missing dependency as the cause of its own error.
     while not missing.name and isinstance(missing.__cause__, ImportError):
         missing = missing.__cause__
     # The error of a broken installation names no package, but its message does.
@@ -48,31 +48,26 @@ def missing_extra(missing: ImportError, extra: str) -> MissingExtraError:
 
 
 def described(error: BaseException) -> str:
-    """Return the type and the first line of an exception that is not our own."""
+    """Return the type and the first line of a third-party exception."""
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like a mistyped one, in any case, or None.
-
-    Args:
-        name: what was typed.
-        known: what there is.
-    """
+    """Return the known name nearest to a mistyped one, ignoring case, or None."""
     lowered = {candidate.lower(): candidate for candidate in known}
     near = get_close_matches(name.lower(), lowered, n=1)
     return lowered[near[0]] if near else None
 
 
 def unknown(what: str, name: str, known: Iterable[str], meant: str | None = None) -> UserError:
-    """Return what to raise for an unknown name: it shows the nearest known one, else all of them.
+    """Return the error for an unknown name, with the nearest known name or all of them.
 
     Args:
-        what: the kind of thing that it should name.
-        name: what was typed.
-        known: what there is.
-        meant: the nearest one, if the caller knows better.
+        what: Kind of the name, such as "suite".
+        name: The unknown name.
+        known: The known names.
+        meant: The nearest name, if the caller knows better.
     """
     names = list(known)
     meant = meant or nearest(name, names)

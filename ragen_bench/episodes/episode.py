@@ -1,4 +1,4 @@
-"""One episode: what the model is asked, what the environment makes of it, what is recorded."""
+"""One episode: its requests to the model, its steps and its record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _APART = {
     "opponent": ("the opponent", "--opponent-format"),
 }
 SAMPLES_A_SEED = 1 << 20
-"""The rollouts of a seed; more samples would repeat those of the next seed."""
+"""Noise seeds of a run seed; more samples would repeat those of the next seed."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Task:
     """One episode to play.
 
     Attributes:
-        env: the environment's id.
-        split: where the instance comes from.
-        index: the instance's seed in the split.
-        sample: which of several episodes on the same instance.
+        env: Full id of the environment.
+        split: Split of the instance.
+        index: Index of the instance in the split.
+        sample: Number of the episode on the instance.
     """
 
     env: str
@@ -48,7 +48,7 @@ class Task:
 
     @property
     def key(self) -> Key:
-        """What tells the episode from the others of its run."""
+        """Key of the episode, unique in its run."""
         return self.env, self.split, self.index, self.sample
 
     @property
@@ -62,12 +62,12 @@ def derive_noise_seed(seed: int, sample: int) -> int:
     return seed * SAMPLES_A_SEED + sample
 
 
-class _Put(NamedTuple):
+class _Question(NamedTuple):
     """A question that waits for the opponent's reply.
 
     Attributes:
-        answer: the player's, which asks it.
-        text: what the opponent reads.
+        answer: The player's response, which contains the question.
+        text: The opponent's observation.
     """
 
     answer: Completion
@@ -75,14 +75,14 @@ class _Put(NamedTuple):
 
 
 class Episode:
-    """One episode under way.
+    """A running episode.
 
     Args:
-        task: which.
-        seed: the run's.
-        env: an environment of the task, which is this episode's own until it ends.
-        response_format: the form of the answers.
-        history: past turns that the model is shown.
+        task: The episode to play.
+        seed: Seed of the run.
+        env: Environment of the task, used by this episode alone until it ends.
+        response_format: Format of the responses.
+        history: Past turns in the prompt.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Episode:
         self.over = False
         self.env = env
         self._game = as_two_player(env)
-        self._put: _Put | None = None
+        self._question: _Question | None = None
         self._format = response_format
         self.history = history
         self._noise_seed = derive_noise_seed(seed, task.sample)
@@ -113,17 +113,17 @@ class Episode:
 
     @property
     def asked(self) -> Side:
-        """Who is asked next."""
-        return "opponent" if self._put else "player"
+        """The side that responds next."""
+        return "opponent" if self._question else "player"
 
     def request(self) -> Request:
-        """Return what the model is asked next, or its opponent."""
+        """Return the next request to the model or its opponent."""
         task, turn = self.task, len(self._turns)
         key = f"{task.name}/{turn}"
         place = TurnId(task.env, task.split, task.index, task.sample, turn)
-        if self._put and self._game:
+        if self._question and self._game:
             seat = self._game.seat
-            messages = opponent_conversation(self._put.text, seat.response_format)
+            messages = opponent_conversation(self._question.text, seat.response_format)
             return Request(messages, key + OPPONENT_SUFFIX, seat, "opponent", place, self.kept)
         form = None if isinstance(self.env, ForeignEnv) else self._format
         messages = conversation(
@@ -138,32 +138,32 @@ class Episode:
 
     @property
     def info(self) -> dict[str, Any]:
-        """What the environment told with the latest observation."""
+        """The info of the latest observation."""
         return self._info
 
     @property
     def last_turn(self) -> TurnRecord:
-        """The latest turn, as the record holds it."""
+        """The latest turn, as it is recorded."""
         return self._turns[-1]
 
     def take(self, completion: Completion) -> None:
-        """Take the answer of the one who was asked; without room for one, the episode is over.
+        """Take the requested response; if the context left no room for it, end the episode.
 
-        The environment is stepped with the player's answer, once its opponent has replied to it if
-        it has to.
+        The environment is stepped with the player's response, after the opponent's reply if the
+        game needs one.
 
         Raises:
-            UserError: if the answer's thoughts were taken out of it while the form demands them.
+            UserError: If the server removed the thoughts that the response format requires.
         """
         if completion.finish == "context":
             self.overflow(self.asked)
             return
-        game, put = self._game, self._put
-        if game and put:
+        game, question = self._game, self._question
+        if game and question:
             reply = _without_thoughts(completion, game.seat.response_format, "opponent")
-            self._put = None
-            self._end_turn(put.answer, partial(game.step_with, reply=reply.text))
-            self._turns[-1].opponent = _reply(put.text, reply, game.reply_record)
+            self._question = None
+            self._end_turn(question.answer, partial(game.step_with, reply=reply.text))
+            self._turns[-1].opponent = _reply(question.text, reply, game.reply_record)
             return
         answer = _without_thoughts(completion, self._format, "player")
         if game is None:
@@ -171,14 +171,14 @@ class Episode:
         elif (text := game.opponent_reads(answer.text)) is None:
             self._end_turn(answer, partial(game.step_with, reply=None))
         else:
-            self._put = _Put(answer, text)
+            self._question = _Question(answer, text)
 
     def overflow(self, seat: Side) -> None:
-        """End the episode for want of room in the context of the one who is asked."""
+        """End the episode since a side's context is full."""
         self._overflowed, self.over = seat, True
 
     def _end_turn(self, completion: Completion, step: _Step) -> None:
-        """Step the environment with the player's answer, and record the turn."""
+        """Step the environment with the player's response, and record the turn."""
         answer = completion.text
         _, named = self.env.read(answer)
         observation, reward, terminated, truncated, info = step(answer)
@@ -207,7 +207,7 @@ class Episode:
         self.over = terminated or truncated
 
     def _picture(self) -> list[bytes]:
-        """Return the picture that goes with the latest observation; none beside a drawn board."""
+        """Return the picture of the latest observation; none if the text shows the board."""
         if isinstance(self.env, TextEnv) and self.env.pictured:
             return [encode_png(self.env.picture())]
         return []
@@ -235,21 +235,21 @@ class Episode:
 
     @property
     def _score(self) -> float | None:
-        # An unfinished episode scores 0, but where the environment tells no score there is none.
+        # An unfinished episode scores 0, unless the environment reports no score.
         score: float | None = self._info.get("score", 0.0)
         return 0.0 if self._overflowed and score is not None else score
 
     def _reply_counts(self) -> ReplyCounts | None:
-        """Return what the game counts of the opponent's replies; None without opponent."""
+        """Return the counts of the opponent's replies; None without an opponent."""
         if self._game is None:
             return None
-        # Not from the environment, in which the next episode may have begun.
+        # From the info: the environment may play the next episode already.
         counts = {count.name: int(self._info[count.name]) for count in self._game.reply_counts}
         return ReplyCounts(**counts, overflowed=self._overflowed == "opponent")
 
     @property
     def _success(self) -> bool | None:
-        # An unfinished episode is not solved, even where the game would end in success by itself.
+        # An unfinished episode is not solved, even if the game would end in success by itself.
         success: bool | None = self._info["success"]
         return success if success is None else bool(success) and not self._overflowed
 
@@ -268,18 +268,18 @@ class Episode:
 def _without_thoughts(
     completion: Completion, response_format: AnswerFormat, seat: Side
 ) -> Completion:
-    """Return an answer without the thoughts that are not a part of its form."""
+    """Return a response without the thoughts that do not belong to its format."""
     if completion.reasoning and response_format == "think":
         who, option = _APART[seat]
         raise UserError(
-            f"{who} reasons by itself, and its server reports the thoughts apart from the "
-            f"answers: add {option} answer",
+            f"{who} reasons by itself, and its server reports the thoughts separately from "
+            f"the responses: add {option} answer",
         )
     return without_reasoning(completion, response_format)
 
 
 def _reply(text: str, reply: Completion, of_game: Mapping[str, Any]) -> Reply:
-    """Return the opponent's part of a turn: what it read, what it said, what its game records."""
+    """Return the opponent's part of a turn."""
     return Reply(
         observation=text,
         answer=reply.text,

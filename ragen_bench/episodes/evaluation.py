@@ -1,4 +1,4 @@
-"""One evaluation from its configuration to its summary; the same command resumes it."""
+"""One evaluation: its settings, its configuration, and its run, which can be resumed."""
 
 from __future__ import annotations
 
@@ -34,29 +34,28 @@ from ragen_envs.core.sealed import open_key
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is evaluated.
+    """The settings of an evaluation.
 
     Attributes:
-        model: the model's name.
-        suite: the suite's name, or "" for a choice of environments.
-        instances: how many instances of each environment.
-        split: where they come from.
-        response_format: the form of the answers.
-        samples: episodes on each instance.
-        seed: decides the sampling and the rollouts' noise.
-        temperature: 0 for greedy answers.
-        max_tokens: tokens in one answer at most.
-        history: past turns that the model is shown; None for all.
-        constrain: whether the engine lets only answers in form pass.
-        command: how the run was started, for the record.
-        server: how the model's server is reached, if it has one; it is not recorded.
-        opponent: who plays against the model, where the environments need one.
-        top_p: only the likeliest tokens, of this probability together, are drawn from.
-        random_player: who gives the floor where another package's environments list no actions.
+        model: Name of the model.
+        suite: Name of the suite, or "" for chosen environments.
+        instances: Number of instances by environment.
+        split: Split of the instances.
+        response_format: Format of the responses.
+        samples: Episodes per instance.
+        seed: Seed of sampling and noise.
+        temperature: Sampling temperature, 0 for greedy.
+        max_tokens: Token limit of a response.
+        history: Past turns in the prompt; None for all.
+        constrain: Constrain decoding to the response format.
+        command: Command line or call of the run, for the record.
+        server: Connection to the model's server, if it has one; not recorded.
+        opponent: Opponent of the model, where the environments need one.
+        top_p: Probability mass of nucleus sampling.
+        random_player: Random baseline of third-party environments that list no actions.
         isolation: where agents of the user's own run; it is not recorded.
-        draw: where the instances of the drawn split come from; None of another split, and where
-            the evaluation is to be announced first.
-        pictures: whether the model is shown pictures of the boards, and no board as text.
+        draw: Draw of the drawn split; None for other splits, and before the announcement.
+        pictures: Show boards as pictures instead of text.
     """
 
     model: str
@@ -81,7 +80,7 @@ class Evaluation:
 
     @property
     def sampling(self) -> Sampling:
-        """How answers are sampled."""
+        """The sampling settings."""
         stop = stop_text(self.response_format, self.constrain)
         return Sampling(
             self.temperature, self.max_tokens, stop, self.seed, self.constrain, self.top_p
@@ -91,12 +90,12 @@ class Evaluation:
         """Return the content of run.json.
 
         Args:
-            model: that of the evaluation; with an opponent, the pair of them.
+            model: Model of the evaluation, with its opponent.
 
         Raises:
-            SealedKeyError: if the split is sealed and there is no key.
+            SealedKeyError: If the split is sealed and there is no key.
         """
-        # Where answers do not depend on what else is in flight, a run may go on with more slots.
+        # Without groups, responses do not depend on the slots, and a run may resume with more.
         slots = model.slots if model.group_size > 1 else 1
         settings = self.settings()
         if isinstance(model, ModelPair):
@@ -110,10 +109,10 @@ class Evaluation:
         )
 
     def settings(self) -> Object:
-        """Return what run.json says of all but the model: of a sealed key the hash alone.
+        """Return the content of run.json without the model's part; of a sealed key only the hash.
 
         Raises:
-            SealedKeyError: if the split is sealed and there is no key.
+            SealedKeyError: If the split is sealed and there is no key.
         """
         envs = {
             env: (count, spec_hash(env, self.split, self.response_format, pictured=self.pictures))
@@ -150,18 +149,18 @@ class Evaluation:
 
     @property
     def opponent_format(self) -> ResponseFormat | None:
-        """The form of the opponent's answers, None where there is none."""
+        """Response format of the opponent; None without an opponent."""
         return self.opponent.response_format if self.opponent else None
 
     def _opponent(self) -> Object:
-        """Return what run.json says of the opponent: nothing where there is none."""
+        """Return the opponent's fields of run.json."""
         if self.opponent is None:
             return {}
         named = {"model": self.opponent.model, "response_format": self.opponent.response_format}
         return {"opponent": named}
 
     def _random_player(self) -> Object:
-        """Return what run.json says of the random player: nothing where none was named."""
+        """Return the random player's fields of run.json."""
         if self.random_player is None:
             return {}
         player = self.random_player
@@ -169,12 +168,12 @@ class Evaluation:
 
     @property
     def draw_key(self) -> str:
-        """The key of the drawn split, "" for the others."""
+        """Key of the drawn split, "" for other splits."""
         return draw_key(self.draw.commitment, self.draw.value) if self.draw else ""
 
     @property
     def make(self) -> Make:
-        """What makes an environment of an id, a split and a form of answers."""
+        """Function that makes an environment from an id, a split and a response format."""
         return partial(
             make_env,
             opponent_format=self.opponent_format,
@@ -183,17 +182,17 @@ class Evaluation:
         )
 
     def tasks(self) -> list[Task]:
-        """Return the episodes, in the order of the record."""
+        """Return the episodes in the order of the record."""
         return tasks_of(self.instances, self.split, self.samples)
 
 
 def refuse_early(evaluation: Evaluation, path: Path) -> None:
-    """Refuse what cannot be run, and a directory that holds something else, before a model loads.
+    """Refuse invalid settings and directories before the model is loaded.
 
     Raises:
-        UserError: if the directory holds something else, or no draw or another one was announced
-            for these settings.
-        SealedKeyError: if the split is sealed and there is no key.
+        UserError: If the directory holds something else, or the draw is missing or belongs to other
+            settings.
+        SealedKeyError: If the split is sealed and there is no key.
     """
     if evaluation.split == "drawn":
         _refuse_unannounced(evaluation, evaluation.settings())
@@ -202,7 +201,7 @@ def refuse_early(evaluation: Evaluation, path: Path) -> None:
 
 
 def _refuse_unannounced(evaluation: Evaluation, settings: Object) -> None:
-    """Refuse the drawn split without a draw, or with one that was made for other settings."""
+    """Refuse the drawn split without a draw, or with a draw for other settings."""
     if evaluation.draw is None:
         raise UserError(
             "--split drawn needs --draw FILE, which the project writes to leaderboard/draws/ in "
@@ -222,24 +221,24 @@ def play_run(
     progress: Callable[[int, int, str, float | None], None] = lambda *_: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> RunDirectory:
-    """Play what is missing of a run and record it.
+    """Play the missing episodes of a run and record them.
 
     Args:
-        evaluation: what to evaluate.
-        model: the model of `evaluation.model`; with an opponent, the pair of them.
-        path: the run directory; one that holds a part of this run is completed.
-        progress: called as answers and episodes come with the number of recorded episodes, the
-            answers given to this process, the environment of the latest episode, and the share of
-            the recorded ones that succeeded; None where none tells success.
-        say: called with a line for the user.
+        evaluation: Settings of the evaluation.
+        model: Model of the evaluation, with its opponent.
+        path: Run directory; a partial run there is completed.
+        progress: Called with the number of recorded episodes, the responses in this process, the
+            environment of the latest episode, and the success rate so far; None where no
+            environment reports success.
+        say: Called with a line for the user.
 
     Returns:
-        The directory, still locked; complete but for the episodes that a server left unfinished.
+        The locked directory; it lacks only episodes that a server left unfinished.
 
     Raises:
-        UserError: if the directory holds something else, or the model cannot answer.
+        UserError: If the directory holds something else, or the model cannot respond.
     """
-    # What the model cannot do is refused before a directory keeps the settings.
+    # Refuse what the model cannot do before a directory records the settings.
     model.engine(evaluation.sampling).close()
     for note in notes_of(model):
         say(f"Note: {note}.")
@@ -274,7 +273,7 @@ def _complete(
     recorded: dict[Key, bool | None],
     progress: Callable[[int, int, str, float | None], None],
 ) -> None:
-    """Play and record what is missing."""
+    """Play and record the missing episodes."""
     answers, env = 0, ""
     told = Counter(recorded.values())
 
@@ -307,7 +306,7 @@ def _complete(
 
 
 def _keep(run: RunDirectory, played: Played, recorded: dict[Key, bool | None]) -> None:
-    """Record an episode unless it is there already, as in a group that is replayed."""
+    """Record an episode, unless it is recorded already, as in a group that is played again."""
     key = played.task.key
     run.append_timing(played.task.env, played.seconds, played.elapsed)
     if played.record is None:

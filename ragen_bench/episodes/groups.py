@@ -1,7 +1,7 @@
-"""Groups of episodes: which are still to be played, and which are played again for equal bytes.
+"""Groups of episodes that are scheduled together.
 
-Where an answer depends on what else is in flight, episodes are scheduled in groups, and a group of
-which an episode is missing is played as a whole.
+Where a response depends on the rest of the batch, an incomplete group is played again as a whole,
+so that the bytes stay the same.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _WHY = "so that the bytes are the same"
 
 
 def missing(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> Iterator[Sequence[Task]]:
-    """Yield what is to be played: all at once, or the groups of which an episode is missing.
+    """Yield the episodes to play: all missing ones at once, or the incomplete groups.
 
     Args:
-        tasks: all episodes of the run.
-        group_size: how many are scheduled together; 1 where answers do not depend on each other.
-        recorded: the episodes that are there.
+        tasks: All episodes of the run.
+        group_size: Episodes per group; 1 where responses do not depend on each other.
+        recorded: Keys of the recorded episodes.
     """
     if group_size == 1:
         yield [task for task in tasks if task.key not in recorded]
@@ -34,18 +34,13 @@ def missing(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> Itera
 
 
 def played_again(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> int:
-    """Return how many of the episodes that are there are played again; arguments as `missing`."""
+    """Return the number of recorded episodes that are played again; see `missing`."""
     groups = list(missing(tasks, group_size, recorded))
     return sum(task.key in recorded for group in groups for task in group)
 
 
 def describe_resumption(recorded: int, again: int) -> str:
-    """Return how many episodes are there, and how many of them are played again, in words.
-
-    Args:
-        recorded: how many are there.
-        again: how many of them are played again.
-    """
+    """Return the numbers of recorded episodes, and of those played again, in words."""
     there = f"{counted(recorded, 'episode')} {_are(recorded)} there already"
     if not again:
         return there
@@ -53,13 +48,13 @@ def describe_resumption(recorded: int, again: int) -> str:
 
 
 def describe_interruption(recorded: int, planned: int, path: Path, again: int) -> str:
-    """Return the same of a run that was interrupted.
+    """Return the state of an interrupted run in words.
 
     Args:
-        recorded: how many are there.
-        planned: how many there will be.
-        path: where they are.
-        again: how many of them will be played again.
+        recorded: Number of recorded episodes.
+        planned: Number of planned episodes.
+        path: Run directory.
+        again: Number of recorded episodes that will be played again.
     """
     kept = f"{recorded} of {planned} episodes are kept in {path}, and the same command goes on"
     if not again:

@@ -1,6 +1,6 @@
-"""Plays recorded episodes again from their answers alone, and compares what comes out.
+"""Replays recorded episodes from their responses alone, and compares the results.
 
-A record may come from a stranger: whatever is in it, the result is a reason in one line.
+A record may be untrusted: whatever its content, the result is a reason in one line.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from ragen_bench.suites import EnvPool, make_env
 
 
 class UnplayableError(ValueError):
-    """A record that no episode of the run could have left; the message says why, in one line."""
+    """A record that no episode of the run can have; the message gives the reason in one line."""
 
 
 class Replayer:
     """Replays the episodes of one run.
 
     Args:
-        config: the content of run.json, which may be a stranger's.
+        config: The content of run.json, which may be untrusted.
 
     Raises:
-        UserError: if the configuration itself cannot be.
-        SealedKeyError: for a run of the sealed split without a key, from the first episode on.
+        UserError: If the configuration is invalid.
+        SealedKeyError: From the first episode on, if the split is sealed and there is no key.
     """
 
     def __init__(self, config: RunConfig) -> None:
@@ -47,7 +47,7 @@ class Replayer:
         self._envs = EnvPool(config.response_format, make)
 
     def problem(self, record: EpisodeRecord) -> str | None:
-        """Return where a record first differs from its replay, or why it has none, or None."""
+        """Return the first difference of a record from its replay, or why it has none, or None."""
         try:
             *_, episode = self.walk(record)
         except UnplayableError as error:
@@ -57,12 +57,11 @@ class Replayer:
     def walk(self, record: EpisodeRecord) -> Iterator[Episode]:
         """Yield the replayed episode before its first turn, and again after each.
 
-        It is one and the same object each time: look at its `env` and do not step it. The last
-        one has ended, and its `record` can be taken. Nothing but the answers is trusted; that
-        the rest of the record agrees is what `problem` says.
+        It is the same object each time: read its `env`, but do not step it. At the end its
+        `record` is complete. Only the responses are trusted; `problem` checks the rest.
 
         Raises:
-            UnplayableError: if the answers are not a whole episode of the run.
+            UnplayableError: If the responses are not a whole episode of the run.
         """
         task = self._task(record)
         env = self._envs.take(task.env, task.split)
@@ -79,7 +78,7 @@ class Replayer:
             self._envs.give_back(task.env, task.split, env)
 
     def _task(self, record: EpisodeRecord) -> Task:
-        """Return the episode that a record names, if it is one of the run's."""
+        """Return the task of a record, if it belongs to the run."""
         env, split, index, sample = record.key
         if env not in self._instances or split != self._config.split:
             raise UnplayableError(
@@ -91,18 +90,17 @@ class Replayer:
 
 
 def replay(config: RunConfig, records: Iterable[EpisodeRecord]) -> Iterator[tuple[Key, str | None]]:
-    """Replay records one by one; no more than one of them is held.
+    """Replay records one by one.
 
     Args:
-        config: the content of run.json.
-        records: what should be episodes of it, in any order. The caller checks that none is
-            missing or there twice.
+        config: The content of run.json.
+        records: Episodes in any order; the caller checks that none is missing or repeated.
 
     Yields:
-        For each the key and the first problem, None if it is equal to its replay.
+        The key and the first problem of each; None if it equals its replay.
 
     Raises:
-        UserError: if the configuration itself cannot be.
+        UserError: If the configuration is invalid.
     """
     replayer = Replayer(config)
     for record in records:
@@ -110,7 +108,7 @@ def replay(config: RunConfig, records: Iterable[EpisodeRecord]) -> Iterator[tupl
 
 
 def _take(episode: Episode, turn: TurnRecord, path: str) -> None:
-    """Play a recorded turn: the player's answer, and the opponent's where it is asked."""
+    """Play a recorded turn: the player's response, and the opponent's reply if it is asked."""
     _give(episode, turn, path)
     path = f"{path}.opponent"
     if episode.asked == "player":
@@ -123,7 +121,7 @@ def _take(episode: Episode, turn: TurnRecord, path: str) -> None:
 
 
 def _give(episode: Episode, answer: TurnRecord | Reply, path: str) -> None:
-    """Give an episode the recorded answer of the one who is asked."""
+    """Give an episode the recorded response of the side that responds next."""
     # The tokens are the model's own count, which no replay can know.
     tokens = answer.prompt_tokens, answer.completion_tokens
     if answer.finish == "context":
@@ -135,7 +133,7 @@ def _give(episode: Episode, answer: TurnRecord | Reply, path: str) -> None:
 
 
 def _end(episode: Episode, record: EpisodeRecord) -> None:
-    """See that the episode is over, by itself or for want of room."""
+    """Check that the episode is over, by itself or by a full context."""
     turns = len(record.turns)
     if record.outcome == "context_overflow":
         if episode.over:

@@ -1,7 +1,7 @@
-"""The runner: plays episodes, as many in flight as the model's engine has slots.
+"""The runner: plays as many episodes at once as the model's engine has slots.
 
 An episode that ends gives its slot to the next one at once, so that no engine waits for the
-slowest of a batch. Nothing here depends on a game or a statistic.
+slowest of a batch. The runner is independent of games and statistics.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ class Played:
     """An episode that ended or was given up.
 
     Attributes:
-        task: which.
-        record: the finished episode; None if an answer could not be had.
-        fault: why it was given up, else "".
-        seconds: its share of the time that the episodes in flight took; the sum over all episodes
-            is the time of the run.
-        elapsed: seconds from its beginning to its end.
+        task: The task.
+        record: The finished episode; None if a request failed.
+        fault: Reason of the failure, else "".
+        seconds: Share of the run's time; the sum over all episodes is the time of the run.
+        elapsed: Seconds from its start to its end.
     """
 
     task: Task
@@ -69,22 +68,21 @@ def play(
 ) -> Iterator[Played]:
     """Play episodes and yield them as they end.
 
-    They are begun in the order of the tasks. With a model whose answers come in a fixed order, the
+    They start in the order of the tasks. With a model whose responses come in a fixed order, the
     order in which episodes end is fixed too.
 
     Args:
-        tasks: the episodes.
-        model: who answers.
-        sampling: how.
-        response_format: the form of the answers.
-        history: past turns that the model is shown, see `conversation`.
-        on_answers: called with the number of answers, each time that some came.
-        make: makes an environment of an id, a split and a form of answers; with what `make_env`
-            takes beside these where the run has it.
+        tasks: The episodes.
+        model: The model.
+        sampling: Sampling settings.
+        response_format: Format of the responses.
+        history: Past turns in the prompt, see `conversation`.
+        on_answers: Called with the number of new responses, each time that some arrive.
+        make: Makes an environment from an id, a split and a response format.
 
     Raises:
-        UserError: if the model cannot answer, or if more faults than the engine has slots came in
-            a row, so that the server must be gone.
+        UserError: If the model cannot respond, or more requests than the engine has slots failed in
+            a row, so that the server must be down.
     """
     envs = EnvPool(response_format, make)
     waiting = iter(tasks)
@@ -101,7 +99,7 @@ def play(
             ended = in_flight.collect(on_answers)
             for finished in ended:
                 envs.give_back(finished.task.env, finished.task.split, finished.episode.env)
-            # Begun before the finished ones are handed out, which takes the caller's time.
+            # Start new ones before the finished ones are yielded, which takes the caller's time.
             begin()
             yield from (finished.played() for finished in ended)
 
@@ -139,11 +137,11 @@ class _InFlight:
         return len(self.running) < self._slots
 
     def start(self, episode: Episode) -> None:
-        # Timed from the last share of time on: the next share includes what the reset took.
+        # Timed from the last share on, so that the next share includes the reset.
         self._ask(_EpisodeInFlight(episode, self._now))
 
     def collect(self, on_answers: Callable[[int], None]) -> list[_EpisodeInFlight]:
-        """Step the episodes that have their answers, and return those that ended."""
+        """Step the episodes that have their responses, and return those that ended."""
         answers = self._engine.collect()
         self._share_time()
         ended = []
@@ -179,7 +177,7 @@ class _InFlight:
         self._faults_in_a_row += 1
         if self._faults_in_a_row > self._slots:
             raise UserError(
-                f"{fault.reason}; {self._faults_in_a_row} requests in a row failed so; finished "
-                "episodes are kept, and the same command goes on from there",
+                f"{fault.reason}; {self._faults_in_a_row} requests in a row failed; finished "
+                "episodes are kept, and the same command resumes the run",
                 exit_code=1,
             )

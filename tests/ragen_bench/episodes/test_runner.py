@@ -150,7 +150,7 @@ def test_an_episode_without_an_answer_is_given_up_alone():
 def test_a_server_that_answers_nothing_ends_the_run():
     tasks = tasks_of({"ragen/Bandit-v0": 100}, "test", 1)
     ended = []
-    with pytest.raises(UserError, match="is asleep; 9 requests in a row failed so"):
+    with pytest.raises(UserError, match="is asleep; 9 requests in a row failed"):
         ended.extend(play(tasks, Unordered(3, lambda key: True), SAMPLING, "think"))
     assert len(ended) == 8
 

@@ -72,8 +72,8 @@ def test_a_server_that_is_gone_ends_the_run_in_one_line(between, tmp_path):
     assert gone.returncode == 1
     assert flat(gone.stderr) == (
         f"ragen-bench: {between.url} gave no answer in 1 try, the last time: RemoteProtocolError: "
-        "Server disconnected without sending a response.; 3 requests in a row failed so; finished "
-        "episodes are kept, and the same command goes on from there"
+        "Server disconnected without sending a response.; 3 requests in a row failed; finished "
+        "episodes are kept, and the same command resumes the run"
     )
 
 
