@@ -1,6 +1,6 @@
 """The suite's games as environments of GEM.
 
-Needs the extra `gem`. Importing it enters the suite's ids into GEM's registry:
+Needs the extra `gem`. Importing it registers the suite's ids in GEM:
 
     import gem
     import ragen_envs.integrations.gem

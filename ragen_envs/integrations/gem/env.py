@@ -1,4 +1,4 @@
-"""A text environment of Gymnasium's registry as GEM's environments are."""
+"""A text environment of Gymnasium's registry with GEM's interface."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging import Episode
 
 _BOUND = 1 << 62
-"""Of the seeds that are drawn."""
+"""Upper bound of random seeds."""
 
 
 class GemEnv(Env):  # type: ignore[misc]
-    """One environment; answers are whole texts in its response format.
+    """One environment; actions are whole responses in its format.
 
     Args:
-        env: an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        split: where instances come from.
-        response_format: the form of the answers.
-        noise_seed: which noise each episode has; the members of a group differ in it alone.
-        seed: the instance of the first `reset` without a seed; `gem.make_vec` gives one.
-        options: further arguments of the environment.
+        env: Id in Gymnasium's registry, or MODULE:ID to import the module that registers it.
+        split: Split of the instances.
+        response_format: Format of the responses.
+        noise_seed: Noise of each episode; rollouts of a group differ in it only.
+        seed: Instance of the first `reset` without a seed; `gem.make_vec` gives one.
+        options: Extra arguments of the environment.
 
     Attributes:
-        episode: the present one.
+        episode: The current episode.
 
     Raises:
-        ValueError: for an argument that is none of these.
+        ValueError: If an argument is invalid.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class GemEnv(Env):  # type: ignore[misc]
             **options,
         }
         self._noise_seed, self._first_seed = noise_seed, seed
-        self._random_answers = 0
+        self._random_count = 0
 
     def reset(
         self, seed: int | None = None, *, noise_seed: int | None = None
@@ -63,65 +63,65 @@ class GemEnv(Env):  # type: ignore[misc]
         """Start an episode; Python's and NumPy's global generators stay as they are.
 
         Args:
-            seed: which instance of the split. Without one, that of the constructor is the first,
-                and further ones are drawn: the same ones after the same seed.
-            noise_seed: which noise, in the place of the constructor's.
+            seed: Index of the instance in the split. Without a seed, the first
+                reset uses the constructor's, and later ones draw theirs from the latest seed.
+            noise_seed: Noise of the episode; by default the constructor's.
 
         Returns:
-            The first observation, and what may be told of the episode, see `Episode.info`.
+            The first observation, and `Episode.info`.
 
         Raises:
-            ValueError: for a seed or noise_seed that is not an int of at least 0.
+            ValueError: If `seed` or `noise_seed` is not a non-negative int.
         """
         chosen = self._next_seed() if seed is None else seed
         noise = self._noise_seed if noise_seed is None else noise_seed
         return self.episode.reset(chosen, noise), self.episode.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one answer.
+        """Take one response.
 
         Returns:
-            Observation, reward, terminated, truncated, and what may be told.
+            Observation, reward, terminated, truncated and info.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str.
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            TypeError: If the response is not a str.
         """
         turn = self.episode.step(action)
         return turn.observation, turn.reward, turn.terminated, turn.truncated, turn.info
 
     def sample_random_action(self) -> str:
-        """Return an answer in form with random actions.
+        """Return a formatted response with random actions.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            NotImplementedError: for an environment of another package, which lists none.
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            NotImplementedError: For a third-party environment, which lists no actions.
         """
         inner = self.episode.env.unwrapped
         if not isinstance(inner, TextEnv):
             raise NotImplementedError(f"{self._arguments['env']} has no random player")
-        labels = self._arguments["seed"] or 0, self._arguments["noise_seed"], self._random_answers
-        self._random_answers += 1
+        labels = self._arguments["seed"] or 0, self._arguments["noise_seed"], self._random_count
+        self._random_count += 1
         return random_answer(inner, RandomStream("gem", *labels))
 
     def spawn(self, same_state: bool = False, **kwargs: Any) -> GemEnv:
         """Return another environment with the same arguments.
 
         Args:
-            same_state: whether it goes on where this one is; no argument is changed then.
-            kwargs: arguments of the constructor to change, such as `noise_seed`.
+            same_state: Copy the current state, with the same arguments.
+            kwargs: Changed arguments of the constructor, such as `noise_seed`.
 
         Raises:
-            ValueError: for arguments that are refused, or beside `same_state`.
+            ValueError: If an argument is invalid, or given together with `same_state`.
         """
         if not same_state:
             return GemEnv(**{**self._arguments, **kwargs})
         if kwargs:
-            raise ValueError(f"with same_state nothing is changed, got {sorted(kwargs)}")
+            raise ValueError(f"same_state takes no other arguments, got {sorted(kwargs)}")
         return deepcopy(self)
 
     def close(self) -> None:
-        """Free what the environment holds; it is not used again."""
+        """Release the environment's resources."""
         self.episode.close()
 
     def _next_seed(self) -> int:

@@ -1,11 +1,11 @@
-"""Text environments as OpenEnv servers, which any client of OpenEnv plays.
+"""Text environments as OpenEnv servers for any OpenEnv client.
 
 Needs the extra `openenv`:
 
     from ragen_envs.integrations.openenv import app
     app("ragen/Sokoban-v0")  # an ASGI application
 
-`ragen-envs serve ragen/Sokoban-v0 --openenv` runs the same.
+`ragen-envs serve ragen/Sokoban-v0 --openenv` runs the same application.
 """
 
 from importlib import import_module
@@ -14,34 +14,30 @@ from typing import TYPE_CHECKING, Any
 
 from ragen_envs.core import extras
 from ragen_envs.integrations.openenv.limits import Limits
-from ragen_envs.integrations.openenv.served import Served, served_name
+from ragen_envs.integrations.openenv.served import FailedError, RefusedError, Served, served_name
 
 if TYPE_CHECKING:
     from ragen_envs.integrations.openenv.environment import TextEnvironment as TextEnvironment
-    from ragen_envs.integrations.openenv.errors import FailedError as FailedError
-    from ragen_envs.integrations.openenv.errors import RefusedError as RefusedError
     from ragen_envs.integrations.openenv.messages import TextAction as TextAction
+    from ragen_envs.integrations.openenv.messages import TextInfo as TextInfo
     from ragen_envs.integrations.openenv.messages import TextObservation as TextObservation
     from ragen_envs.integrations.openenv.messages import TextState as TextState
-    from ragen_envs.integrations.openenv.messages import Told as Told
     from ragen_envs.integrations.openenv.server import app as app
     from ragen_envs.integrations.openenv.server import serve as serve
 
 if find_spec("openenv") is None:
     raise extras.missing("ragen_envs.integrations.openenv", "openenv", "openenv")
 
-_OF_OPENENV = {
-    "FailedError": "errors",
-    "RefusedError": "errors",
+_LAZY = {
     "TextAction": "messages",
     "TextEnvironment": "environment",
     "TextObservation": "messages",
     "TextState": "messages",
-    "Told": "messages",
+    "TextInfo": "messages",
     "app": "server",
     "serve": "server",
 }
-"""What imports openenv, which takes seconds, by the module that has it."""
+"""Names whose modules import openenv, which takes seconds."""
 
 __all__ = [
     "FailedError",
@@ -50,9 +46,9 @@ __all__ = [
     "Served",
     "TextAction",
     "TextEnvironment",
+    "TextInfo",
     "TextObservation",
     "TextState",
-    "Told",
     "app",
     "serve",
     "served_name",
@@ -60,7 +56,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs OpenEnv when it is first asked for."""
-    if name not in _OF_OPENENV:
+    """Import a name that needs openenv at its first use."""
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_OF_OPENENV[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)

@@ -13,20 +13,24 @@ from openenv.core.env_server.types import EnvironmentMetadata
 
 from ragen_envs.core.instances import Split
 from ragen_envs.integrations.bridging import Episode
-from ragen_envs.integrations.openenv.errors import FailedError, RefusedError
-from ragen_envs.integrations.openenv.messages import TextAction, TextObservation, TextState, told
-from ragen_envs.integrations.openenv.served import Served
-from ragen_envs.integrations.openenv.tasks import TaskApi, refuse_split, whole
+from ragen_envs.integrations.openenv.messages import (
+    TextAction,
+    TextObservation,
+    TextState,
+    make_text_info,
+)
+from ragen_envs.integrations.openenv.served import FailedError, RefusedError, Served
+from ragen_envs.integrations.openenv.tasks import TaskApi, check_index, check_split
 
 _LOG = logging.getLogger(__name__)
 _DOCUMENTATION = "https://ragen-bench.github.io/ragen-bench/openenv/"
 
 
 class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextState]):  # type: ignore[misc]  # which has no types
-    """A session: one episode after the other, of the splits that the server serves.
+    """A session: successive episodes of the served splits.
 
     Args:
-        served: what the server serves.
+        served: The served environment and splits.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -34,7 +38,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
     def __init__(self, served: Served) -> None:
         super().__init__()
         self._served = served
-        self._episode: Episode | None = None  # made at the first reset: most requests need none
+        self._episode: Episode | None = None  # made at the first reset
         self._split: Split = served.default
         self._id: str | None = None
         self._closed = False
@@ -49,20 +53,19 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         noise_seed: int = 0,
         **unknown: Any,
     ) -> TextObservation:
-        """Begin an episode.
+        """Start an episode.
 
         Args:
-            seed: which instance of the split; drawn if neither it nor `index` is given.
-            episode_id: the episode's name in `state`; a fresh one by default.
-            index: the same as `seed`, by the name that the task API has for it.
-            split: one of those served; the first of them by default.
-            noise_seed: which noise. The members of a group have the seed in common and differ here.
-            **unknown: refused.
+            seed: which instance of the split; random if neither `seed` nor `index` is given.
+            episode_id: Name of the episode in `state`; random by default.
+            index: The same as `seed`, under the task API's name.
+            split: One of the served splits; by default the first.
+            noise_seed: Noise seed. Rollouts of a group have the same seed and differ here.
+            **unknown: Rejected.
 
         Raises:
-            RefusedError: for an argument that is unknown or out of range; the episode before
-                goes on.
-            FailedError: if the environment raised an error, which the server's log has.
+            RefusedError: If an argument is unknown or out of range. The current episode continues.
+            FailedError: If the environment raised an error, which the server logs.
         """
         if self._closed:
             raise RefusedError("the session was closed because it was idle; connect again")
@@ -72,28 +75,25 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             )
         if not (episode_id is None or (isinstance(episode_id, str) and len(episode_id) < 256)):
             raise RefusedError("episode_id is a str of at most 255 characters")
-        wanted = refuse_split(self._served, split)
-        number = self._instance(seed, index, wanted)
-        noise = whole("noise_seed", noise_seed)
+        chosen = check_split(self._served, split)
+        number = self._instance(seed, index, chosen)
+        noise = check_index("noise_seed", noise_seed)
         try:
-            episode = self._episode_of(wanted)
+            episode = self._episode_of(chosen)
             text = episode.reset(number, noise)
         except Exception as error:  # noqa: BLE001 (of an environment, which may be anyone's)
             self._fail(error)
         if self._episode not in (None, episode):
             self._episode.close()
-        self._episode, self._split, self._id = episode, wanted, episode_id or str(uuid4())
-        return TextObservation(text=text, info=told(episode.info))
+        self._episode, self._split, self._id = episode, chosen, episode_id or str(uuid4())
+        return TextObservation(text=text, info=make_text_info(episode.info))
 
     def step(self, action: TextAction, *_: Any, **__: Any) -> TextObservation:
-        """Take one answer; a time limit is not taken, as a turn is never cut off.
-
-        Args:
-            action: with the answer.
+        """Take one response; a time limit is ignored, since turns are never interrupted.
 
         Raises:
-            RefusedError: before the first `reset`, and after the end of an episode.
-            FailedError: if the environment raised an error, which the server's log has.
+            RefusedError: Before the first `reset`, and after the end of an episode.
+            FailedError: If the environment raised an error, which the server logs.
         """
         if self._episode is None or self._closed:
             raise RefusedError(_NO_EPISODE)
@@ -109,12 +109,12 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             done=turn.done,
             terminated=turn.terminated,
             truncated=turn.truncated,
-            info=told(turn.info),
+            info=make_text_info(turn.info),
         )
 
     @property
     def state(self) -> TextState:
-        """Where the session stands."""
+        """The state of the session."""
         served, episode = self._served, self._episode
         if episode is None or episode.task is None:
             return TextState(env=served.env, response_format=served.response_format)
@@ -133,7 +133,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         )
 
     def get_metadata(self) -> EnvironmentMetadata:
-        """Return the environment's name and what it is."""
+        """Return the environment's name and description."""
         return EnvironmentMetadata(
             name=self._served.name,
             description=f"{self._served.env}: {self._served.about}",
@@ -141,7 +141,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         )
 
     def close(self) -> None:
-        """Free the episode; the session takes no further messages."""
+        """Release the episode; the session takes no more messages."""
         self._closed = True
         if self._episode is not None:
             self._episode.close()
@@ -156,8 +156,8 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         if seed is None and index is None:
             return secrets.randbelow(self._served.sizes[split])
         if index is None:
-            return whole("seed", seed)
-        if whole("index", index) >= self._served.sizes[split]:
+            return check_index("seed", seed)
+        if check_index("index", index) >= self._served.sizes[split]:
             raise RefusedError(
                 f"index {index} is beyond the {self._served.sizes[split]} of {split}"
             )
@@ -166,7 +166,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         return index
 
     def _fail(self, error: Exception) -> NoReturn:
-        # Its text may tell what the player should not know.
+        # The error's text may reveal the solution.
         _LOG.error("%s failed", self._served.env, exc_info=error)
         raise FailedError(
             f"{self._served.env} failed with {type(error).__name__}; the server's log says more"
@@ -174,14 +174,14 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
 
 
 class InlineEnvironment(TextEnvironment):
-    """The same for games whose turns take microseconds: they need no thread of their own."""
+    """A session without a thread, for games whose turns take microseconds."""
 
     async def reset_async(self, *arguments: Any, **named: Any) -> TextObservation:
-        """Begin an episode, see `reset`."""
+        """Start an episode, see `reset`."""
         return self.reset(*arguments, **named)
 
     async def step_async(self, action: TextAction, *_: Any, **__: Any) -> TextObservation:
-        """Take one answer, see `step`."""
+        """Take one response, see `step`."""
         return self.step(action)
 
 

@@ -1,4 +1,4 @@
-"""The ASGI middleware that keeps a server's limits, in front of OpenEnv's application."""
+"""ASGI middleware that enforces a server's limits."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ragen_envs.integrations.openenv.limits import Limits
 
 _POLICY, _TOO_BIG = 1008, 1009
-"""Codes of RFC 6455 for a connection that is closed."""
+"""Close codes of RFC 6455."""
 
 
 class Guard:
-    """Refuses foreign origins, and ends connections that are idle or whose messages are too long.
+    """Rejects unknown origins, and closes connections that are idle or send long messages.
 
     Args:
-        app: what is guarded.
-        limits: those to keep; the hosts are Starlette's to check.
+        app: The application.
+        limits: The limits; Starlette checks the hosts.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
@@ -40,14 +40,14 @@ class Guard:
             await self._app(scope, self._messages(receive, send), send)
 
     def _is_known(self, headers: Headers) -> bool:
-        """Whether a request is of no browser's page, or of one that may connect."""
+        """Return whether a request is from an allowed page, or not from a page."""
         origin, allowed = headers.get("origin"), self._limits.origins
         if origin is None or "*" in allowed or origin in allowed:
             return True
         return urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
 
     def _messages(self, receive: Receive, send: Send) -> Receive:
-        """Return the messages of a connection, and its end where a limit is passed."""
+        """Return a receiver of messages that closes the connection beyond a limit."""
 
         async def next_message() -> Message:
             try:
@@ -55,17 +55,17 @@ class Guard:
                     message = await receive()
             except TimeoutError:
                 reason = f"idle for {self._limits.idle_timeout:g} seconds"
-                return await _ended(send, _POLICY, reason)
+                return await _close(send, _POLICY, reason)
             content = message.get("text") or message.get("bytes") or ""
             if len(content) > self._limits.max_message:
                 reason = f"a message is longer than {self._limits.max_message}"
-                return await _ended(send, _TOO_BIG, reason)
+                return await _close(send, _TOO_BIG, reason)
             return message
 
         return next_message
 
     def _body(self, receive: Receive) -> Receive:
-        """Return the parts of a request, and an error where a limit is passed."""
+        """Return a receiver of a request's parts that fails beyond a limit."""
         read = 0
 
         async def next_part() -> Message:
@@ -83,7 +83,7 @@ class Guard:
         return next_part
 
 
-async def _ended(send: Send, code: int, reason: str) -> Message:
-    """Close a connection, and return what the application is told of it."""
+async def _close(send: Send, code: int, reason: str) -> Message:
+    """Close a connection, and return the disconnect message for the application."""
     await send({"type": "websocket.close", "code": code, "reason": reason})
     return {"type": "websocket.disconnect", "code": code, "reason": reason}

@@ -1,28 +1,28 @@
-"""The limits of a server, with defaults that are safe on a machine of one's own."""
+"""The limits of a server, with safe defaults for a local machine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
-"""The names under which a machine reaches itself."""
+"""Names and addresses of the local machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a server allows.
+    """Limits of a server.
 
     Attributes:
-        max_sessions: at once; a further client is told that the server is full.
-        idle_timeout: seconds without a message, after which a session is closed.
-        max_message: characters of a message, or bytes of a request; a longer one ends the
-            connection that it came by.
-        hosts: the names in the header Host that are answered, without their ports; "*" for any.
-        origins: of pages whose scripts may connect, such as "https://example.org", besides
-            those of the server itself; "*" for any.
+        max_sessions: Maximum number of sessions at a time; other clients are rejected.
+        idle_timeout: Seconds without a message after which a session is closed.
+        max_message: Maximum characters of a message, or bytes of a request; a longer one closes its
+            connection.
+        hosts: Allowed names in the header Host, without ports; "*" for any.
+        origins: Origins of pages whose scripts may connect, such as "https://example.org", next to
+            the server's own; "*" for any.
 
     Raises:
-        ValueError: for a limit that is out of range, or a host that is no name.
+        ValueError: If a limit is out of range, or a host is not a name.
     """
 
     max_sessions: int = 256

@@ -1,4 +1,4 @@
-"""Where a server listens, and under which names it answers there."""
+"""The listening socket of a server, and the host names that it accepts."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from ragen_envs.integrations.openenv.limits import LOOPBACK
 
 _WAITING = 1024
-"""Connections that may wait to be taken up, as clients of a trainer come all at once."""
+"""Maximum number of pending connections; a trainer's clients connect at the same time."""
 
 
 def hosts_of(host: str, allowed: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that a server answers to.
+    """Return the host names that a server accepts.
 
     Args:
-        host: where it listens.
-        allowed: further names; "*" for any.
+        host: The listening address.
+        allowed: Extra names; "*" for any.
 
     Raises:
-        ValueError: if it listens on every address of the machine and no name is allowed.
+        ValueError: If it listens on all addresses of the machine, but no name is allowed.
     """
     names = (*LOOPBACK, *allowed)
     try:
@@ -38,16 +38,16 @@ def hosts_of(host: str, allowed: Sequence[str]) -> tuple[str, ...]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; port 0 takes a free one.
+    """Return a listening socket; port 0 selects a free one.
 
     Raises:
-        OSError: if the port is in use, or the host is none of this machine's.
+        OSError: If the port is in use, or the host is not an address of this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=_WAITING)
 
 
 def url_of(listening: socket.socket) -> str:
-    """Return the address of a socket that listens."""
+    """Return the URL of a listening socket."""
     host, port, *_ = listening.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,4 +1,4 @@
-"""What goes over the wire: the action, the observation and the state of a text environment."""
+"""The messages of the protocol: action, observation and state of a text environment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing_extensions import TypedDict
 
 
 class TextAction(Action):  # type: ignore[misc]  # which has no types
-    """A whole answer, as a model gives it."""
+    """A model's whole response."""
 
-    message: str = Field(description="The whole answer of the player")
+    message: str = Field(description="The player's whole response")
 
 
-class Told(TypedDict, total=False):
-    """What a player may know besides the text; each key is there if the environment has it."""
+class TextInfo(TypedDict, total=False):
+    """Information next to the text; each key is present if the environment has it."""
 
     legal_actions: list[str]
     turn: int
@@ -30,27 +30,27 @@ class Told(TypedDict, total=False):
 
 
 class TextObservation(Observation):  # type: ignore[misc]  # which has no types
-    """What the player reads next, and what became of the answer."""
+    """The next observation, and the result of the response."""
 
-    text: str = Field(description="What the player reads next")
+    text: str = Field(description="The next observation")
     terminated: bool = Field(default=False, description="Whether the rules ended the episode")
-    truncated: bool = Field(default=False, description="Whether its budget did")
-    info: Told = Field(
-        default_factory=Told,
-        description="Legal actions, flags of the answer; success and score at the end alone",
+    truncated: bool = Field(default=False, description="Whether the budget ended it")
+    info: TextInfo = Field(
+        default_factory=TextInfo,
+        description="Legal actions, flags of the response; success and score at the end only",
     )
 
 
 class TextState(State):  # type: ignore[misc]  # which has no types
-    """Where a session stands; nothing in it tells the instance."""
+    """The state of a session, without the instance's content."""
 
     env: str = Field(description="The environment's id")
-    split: str | None = Field(default=None, description="Where the instance comes from")
+    split: str | None = Field(default=None, description="Split of the instance")
     seed: int | None = Field(
-        default=None, description="Which instance of the split; never told of a sealed one"
+        default=None, description="Index of the instance in the split; None in the sealed split"
     )
-    noise_seed: int | None = Field(default=None, description="Which course of noise")
-    response_format: str = Field(description="The form of the answers")
+    noise_seed: int | None = Field(default=None, description="Noise seed")
+    response_format: str = Field(description="Format of the responses")
     done: bool = Field(default=False, description="Whether the episode is over")
     total_reward: float = Field(default=0.0, description="The sum of the rewards so far")
     success: bool | None = Field(
@@ -58,11 +58,8 @@ class TextState(State):  # type: ignore[misc]  # which has no types
     )
 
 
-def told(info: Mapping[str, Any]) -> Told:
-    """Return what an episode's `info` tells, as plain values.
-
-    What another package's environment has there in another type is left out.
-    """
+def make_text_info(info: Mapping[str, Any]) -> TextInfo:
+    """Return an episode's `info` in plain types; values of other types are left out."""
     found: dict[str, Any] = {}
     for name, value in info.items():
         try:

@@ -1,4 +1,4 @@
-"""A Gymnasium environment that any OpenEnv server plays, so that the kit and the harness can."""
+"""A Gymnasium environment that plays on any OpenEnv server."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ragen_envs.integrations.openenv.served import ENDLESS
 class RemoteEnv(gymnasium.Env[str, str]):
     """An episode on an OpenEnv server, by its address.
 
-    An observation is one field of the server's, and `info` holds the others, with what is in a
-    field `info` beside them. `terminated` and `truncated` are fields too, where the server tells
-    them apart; else an episode that is done is terminated. A reward of None is 0.
+    The observation is one field of the server's observation; `info` holds the others and the
+    entries of a field `info`. `terminated` and `truncated` are read if the server sends them;
+    otherwise a finished episode is terminated. A reward of None is 0.
 
-    A copy or a pickle opens a session of its own and plays the same answers again.
+    A copy or a pickle opens a new session and repeats the responses.
 
     Args:
-        url: the server's address, such as `http://127.0.0.1:8000`.
-        split: is sent with every reset, if given.
-        text_key: the field of the observation that the player reads.
-        action_key: the field of the action that takes the answer.
-        timeout: seconds to wait for a reply.
+        url: Address of the server, such as `http://127.0.0.1:8000`.
+        split: Sent with each reset, if given.
+        text_key: Field of the observation with the text.
+        action_key: Field of the action with the response.
+        timeout: Maximum seconds to wait for a reply.
         render_mode: None, the only mode.
     """
 
@@ -46,8 +46,8 @@ class RemoteEnv(gymnasium.Env[str, str]):
         self._url, self._timeout, self._keys = url, timeout, (text_key, action_key)
         self._sent = {} if split is None else {"split": split}
         self._client: Any = None
-        self._begun: dict[str, Any] | None = None
-        self._answers: list[str] = []
+        self._reset_arguments: dict[str, Any] | None = None
+        self._responses: list[str] = []
         self._running = False
 
     def reset(
@@ -56,35 +56,33 @@ class RemoteEnv(gymnasium.Env[str, str]):
         """Start an episode.
 
         Args:
-            seed: is sent. Without one it is drawn from `np_random`.
-            options: are sent with the seed, such as {"noise_seed": 1} to a server of this
-                package.
+            seed: Sent to the server; drawn from `np_random` if None.
+            options: Sent with the seed, such as {"noise_seed": 1} to a server of this package.
 
         Raises:
-            gymnasium.error.Error: if the server is not reached, refuses, or sends no text.
+            gymnasium.error.Error: If the server is unreachable, refuses, or sends no text.
         """
         super().reset(seed=seed)
         number = int(self.np_random.integers(ENDLESS)) if seed is None else int(seed)
-        begun = {**(options or {}), **self._sent, "seed": number}
-        result = self._asked("reset", **begun)
-        self._begun, self._answers, self._running = begun, [], not result.done
+        arguments = {**(options or {}), **self._sent, "seed": number}
+        result = self._call("reset", **arguments)
+        self._reset_arguments, self._responses, self._running = arguments, [], not result.done
         return self._read(result.observation)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Send one answer.
+        """Send one response.
 
         Args:
-            action: the answer. Half a surrogate pair, which JSON of UTF-8 cannot hold, is sent
-                as "?".
+            action: The response. A lone surrogate, which UTF-8 cannot encode, is sent as "?".
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str.
-            gymnasium.error.Error: if the server is not reached, refuses, or sends no text.
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            TypeError: If the response is not a str.
+            gymnasium.error.Error: If the server is unreachable, refuses, or sends no text.
         """
         check_step(action, self._running)
         result = self._step(action)
-        self._answers.append(action)
+        self._responses.append(action)
         self._running = not result.done
         text, info = self._read(result.observation)
         truncated = bool(info.pop("truncated", False))
@@ -100,29 +98,29 @@ class RemoteEnv(gymnasium.Env[str, str]):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_client": None}
 
-    def _step(self, answer: str) -> Any:
-        return self._asked("step", {self._keys[1]: sendable(answer)})
+    def _step(self, response: str) -> Any:
+        return self._call("step", {self._keys[1]: sendable(response)})
 
-    def _asked(self, method: str, *arguments: Any, **named: Any) -> Any:
+    def _call(self, method: str, *arguments: Any, **named: Any) -> Any:
         from websockets.exceptions import ConnectionClosed
 
         try:
-            return getattr(self._connected(method == "reset"), method)(*arguments, **named)
+            return getattr(self._connect(method == "reset"), method)(*arguments, **named)
         except (RuntimeError, OSError, TimeoutError, ConnectionClosed) as error:
             self._running = False
             raise gymnasium.error.Error(f"{self._url}: {error or type(error).__name__}") from error
 
-    def _connected(self, anew: bool) -> Any:
-        """Return the client; a copy's plays what its original did, unless it begins anew."""
+    def _connect(self, is_reset: bool) -> Any:
+        """Return the client; that of a copy first repeats the episode, unless a reset follows."""
         if self._client is None:
             from openenv.core import GenericEnvClient  # takes seconds
 
             client = GenericEnvClient(base_url=self._url, message_timeout_s=self._timeout)
             self._client = client.sync().connect()
-            if not anew:
-                self._client.reset(**(self._begun or {}))
-                for answer in self._answers:
-                    self._step(answer)
+            if not is_reset:
+                self._client.reset(**(self._reset_arguments or {}))
+                for response in self._responses:
+                    self._step(response)
         return self._client
 
     def _read(self, observation: Any) -> tuple[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a server serves: an environment's id with its splits, checked before anybody connects."""
+"""The environment and the splits that a server offers, checked before clients connect."""
 
 from __future__ import annotations
 
@@ -13,9 +13,17 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging import Episode
 
 OPEN_SPLITS: tuple[Split, ...] = ("train", "val", "test")
-"""What is served of a game of this suite unless splits are named; the sealed one has to be."""
+"""Default splits of a game of this suite; the sealed one must be named."""
 ENDLESS = 1 << 53
-"""The number of tasks that is told of a split without an end; JSON readers hold ints up to it."""
+"""Reported size of an infinite split, the largest exact integer of JSON readers."""
+
+
+class RefusedError(ValueError):
+    """The client's request is invalid."""
+
+
+class FailedError(RuntimeError):
+    """The environment raised an error, whose text is hidden from the client."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +31,12 @@ class Served:
     """An environment, its splits, and how many instances each has.
 
     Attributes:
-        env: an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        response_format: the form of the answers.
-        sizes: the splits that are served, with the number of instances; the first is the default.
-        options: further arguments of the environment.
-        about: what it is, in a few words.
-        ours: whether it is a game of this suite, which takes a turn in well under a millisecond.
+        env: Id in Gymnasium's registry, or MODULE:ID to import the module that registers it.
+        response_format: Format of the responses.
+        sizes: Number of instances of each served split; the first split is the default.
+        options: Extra arguments of the environment.
+        about: Short description.
+        ours: Whether it is a game of this suite, whose turns take well under a millisecond.
     """
 
     env: str
@@ -46,48 +54,49 @@ class Served:
         response_format: ResponseFormat = "think",
         options: Mapping[str, Any] | None = None,
     ) -> Served:
-        """Begin an episode of each split, which also loads what the games read from files.
+        """Start an episode of each split, which also loads the game's data files.
 
         Args:
-            env: as the attribute.
-            splits: those to serve, the default first; none for train, val and test of a game of
-                this suite, and for what another environment has without an argument.
-            response_format: as the attribute.
-            options: as the attribute.
+            env: As the attribute.
+            splits: Splits to serve, the default first. By default train, val and test of a game of
+                this suite, and train of a third-party environment.
+            response_format: As the attribute.
+            options: As the attribute.
 
         Raises:
-            ValueError: for an id, a split or an option that leads to no environment, one that is
-                not a text environment, or a sealed split without its key.
+            ValueError: If the environment cannot be made, is not a text environment, or a sealed
+                split lacks its key.
         """
         options = dict(options or {})
-        first = _begun(env, splits[0] if splits else "train", response_format, options)
+        first = _start_episode(env, splits[0] if splits else "train", response_format, options)
         inner = first.env.unwrapped
         ours = isinstance(inner, TextEnv)
-        wanted = tuple(dict.fromkeys(splits)) or (OPEN_SPLITS if ours else ("train",))
+        chosen = tuple(dict.fromkeys(splits)) or (OPEN_SPLITS if ours else ("train",))
         sizes: dict[Split, int] = {}
-        for split in wanted:
-            episode = first if split == wanted[0] else _begun(env, split, response_format, options)
+        for split in chosen:
+            is_first = split == chosen[0]
+            episode = first if is_first else _start_episode(env, split, response_format, options)
             sizes[split] = episode.instances or ENDLESS
             episode.close()
         return cls(env, response_format, sizes, options, _about(inner), ours)
 
     @property
     def name(self) -> str:
-        """The environment's name in paths, see `served_name`."""
+        """Name of the environment in paths, see `served_name`."""
         return served_name(self.env)
 
     @property
     def default(self) -> Split:
-        """The split of a reset that names none."""
+        """Split of a reset without a split."""
         return next(iter(self.sizes))
 
 
 def served_name(env: str) -> str:
-    """Return an id as OpenEnv names environments: "ragen/Sokoban-v0" is "ragen_sokoban_v0"."""
+    """Return an id in OpenEnv's naming: "ragen/Sokoban-v0" is "ragen_sokoban_v0"."""
     return re.sub(r"[^a-z0-9]+", "_", env.rpartition(":")[2].lower()).strip("_")
 
 
-def _begun(
+def _start_episode(
     env: str, split: Split, response_format: ResponseFormat, options: Mapping[str, Any]
 ) -> Episode:
     episode = Episode(env, split, response_format, **options)

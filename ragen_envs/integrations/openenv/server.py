@@ -16,14 +16,13 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.integrations.openenv.environment import InlineEnvironment, TextEnvironment
-from ragen_envs.integrations.openenv.errors import FailedError, RefusedError
 from ragen_envs.integrations.openenv.guard import Guard
 from ragen_envs.integrations.openenv.limits import Limits
 from ragen_envs.integrations.openenv.messages import TextAction, TextObservation, TextState
-from ragen_envs.integrations.openenv.served import Served
+from ragen_envs.integrations.openenv.served import FailedError, RefusedError, Served
 
-_FAREWELL = 5
-"""Seconds that sessions have to end when the server does."""
+_SHUTDOWN_SECONDS = 5
+"""Maximum seconds for sessions to end at a shutdown."""
 _STATUS = {RefusedError: 400, FailedError: 500}
 
 
@@ -38,17 +37,16 @@ def app(
     """Return the ASGI application that serves an environment.
 
     Args:
-        env: an id of Gymnasium's registry, MODULE:ID to import the module that registers it, or
-            what `Served.of` returned, to which the next two and `options` belong.
-        splits: those to serve, the default first; none for train, val and test of a game of
-            this suite, and for what another environment has without an argument.
-        response_format: the form of the answers.
-        limits: what the server allows.
-        options: further arguments of the environment.
+        env: Id in Gymnasium's registry, MODULE:ID to import the module that registers it, or the
+            result of `Served.of`, which already holds the next two arguments and `options`.
+        splits: Splits to serve, the default first; see `Served.of`.
+        response_format: Format of the responses.
+        limits: Limits of the server.
+        options: Extra arguments of the environment.
 
     Raises:
-        ValueError: for an id, a split or an option that leads to no environment, one that is not
-            a text environment, or a sealed split without its key.
+        ValueError: If the environment cannot be made, is not a text environment, or a sealed split
+            lacks its key.
     """
     served = env if isinstance(env, Served) else Served.of(env, splits, response_format, options)
     application: FastAPI = create_fastapi_app(
@@ -63,7 +61,7 @@ def app(
     )
     application.state.limits = limits
     for kind in _STATUS:
-        application.add_exception_handler(kind, _answered)
+        application.add_exception_handler(kind, _error_response)
     application.add_middleware(Guard, limits=limits)
     application.add_middleware(
         TrustedHostMiddleware, allowed_hosts=list(limits.hosts), www_redirect=False
@@ -72,30 +70,25 @@ def app(
 
 
 def serve(application: FastAPI, listening: socket.socket) -> None:
-    """Serve an application until the process is told to end.
-
-    Args:
-        application: what `app` returned.
-        listening: a socket that listens.
-    """
+    """Serve the application of `app` on a listening socket until the process is stopped."""
     server_of(application).run(sockets=[listening])
 
 
 def server_of(application: FastAPI) -> uvicorn.Server:
-    """Return the server of an application, which keeps its limits.
+    """Return the server of an application, with its limits.
 
-    Messages are not compressed: they are small, and a short one could grow large.
+    Messages are not compressed, since a short compressed one could be very large.
     """
     return uvicorn.Server(
         uvicorn.Config(
             application,
             ws_max_size=application.state.limits.max_message,
             ws_per_message_deflate=False,
-            timeout_graceful_shutdown=_FAREWELL,
+            timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             log_level="warning",
         )
     )
 
 
-async def _answered(_: Request, error: Exception) -> JSONResponse:
+async def _error_response(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": str(error)}, status_code=_STATUS[type(error)])

@@ -1,4 +1,4 @@
-"""The suite's games for several agents, as PettingZoo environments.
+"""Multi-agent games of the suite as PettingZoo environments.
 
 Needs the extra `pettingzoo`:
 

@@ -1,4 +1,4 @@
-"""Duels: agents play against each other, each its own copy of one instance."""
+"""Duels: agents compete, each on its own copy of one instance."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.integrations.pettingzoo.seats import (
+from ragen_envs.integrations.pettingzoo.agents import (
+    MultiAgentBase,
     Observation,
     ParallelStep,
-    Seats,
     without_test_option,
 )
 
@@ -20,49 +20,46 @@ _WAIT = "Your game is over, and others still play. Your answers do nothing until
 
 
 def zero_sum(gains: dict[str, int]) -> dict[str, float]:
-    """Return each agent's gain less the mean of the others' gains.
+    """Return each agent's gain less the mean of the others' gains; the rewards sum to zero.
 
     Args:
-        gains: of two agents or more, in hundredths of reward.
-
-    Returns:
-        Rewards that add up to zero.
+        gains: Gains of at least two agents, in hundredths of reward.
     """
     total, others = sum(gains.values()), len(gains) - 1
     return {agent: (gain - (total - gain) / others) / 100 for agent, gain in gains.items()}
 
 
-def winner_of(points: dict[str, int]) -> str | None:
-    """Return who gained most, or None if several gained as much."""
-    most = max(points.values())
-    best = [agent for agent, gained in points.items() if gained == most]
+def find_winner(points: dict[str, int]) -> str | None:
+    """Return the agent with the highest gain, None for a tie."""
+    highest = max(points.values())
+    best = [agent for agent, gain in points.items() if gain == highest]
     return best[0] if len(best) == 1 else None
 
 
-class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
+class DuelEnv(MultiAgentBase, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
     """Each agent plays its own copy of one instance; rewards are zero-sum.
 
-    The copies share the noise of the dynamics: the n-th pull of an arm pays all agents alike. An
-    agent's reward is its own turn's less the mean of the others'. So that returns are zero-sum
-    to the end, an agent whose copy has ended stays until the last copy ends: it need not answer,
-    and what it answers does nothing. Then all leave, each with the flags of its own copy's end.
+    The copies share the noise of the dynamics: the n-th pull of an arm pays all agents the same.
+    An agent's reward is its turn's reward less the mean of the others'. To keep returns zero-sum,
+    an agent whose copy has ended stays until the last copy ends; its responses have no effect.
+    Then all leave, each with the flags of its own copy's end.
 
     `info` is that of the agent's copy; at the end it also has
 
-    - `returns`: of every agent, the sum of its copy's own rewards;
-    - `winner`: the agent with the highest of these, None for a tie.
+    - `returns`: for each agent, the sum of its copy's rewards;
+    - `winner`: the agent with the highest return, None for a tie.
 
     Args:
-        env: the game.
-        agents: the names of those who play, in order.
+        env: The game.
+        agents: Names of the agents, in their order.
 
     Raises:
-        ValueError: for fewer than two agents.
+        ValueError: If there are fewer than two agents.
     """
 
     def __init__(self, env: TextEnv[Any, Any], agents: Sequence[str]) -> None:
         if len(agents) < 2:
-            raise ValueError(f"a duel needs two agents or more, got {list(agents)}")
+            raise ValueError(f"a duel needs at least two agents, got {list(agents)}")
         super().__init__(env, agents)
         self._source = env
         self._copies: dict[str, TextEnv[Any, Any]] = {}
@@ -78,11 +75,11 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         """Start an episode; the arguments are those of `TextEnv.reset`.
 
         Returns:
-            Of every agent the first observation and `info`.
+            The first observation and `info` of each agent.
         """
         text, info = self._source.reset(seed=seed, options=without_test_option(options))
         self.agents = self.possible_agents.copy()
-        # Copied whole: without a seed, nothing but the source knows what it has drawn.
+        # Copied, since only the source knows the instance of a reset without a seed.
         self._copies = {agent: deepcopy(self._source) for agent in self.agents}
         self._points = dict.fromkeys(self.agents, 0)
         self._ends = {}
@@ -93,21 +90,21 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
         return first, {agent: info.copy() for agent in self.agents}
 
     def step(self, actions: dict[str, str]) -> ParallelStep:
-        """Take one answer of every agent whose copy has not ended.
+        """Take one response of each agent whose copy has not ended.
 
         Returns:
-            Of every agent: observation, reward, terminated, truncated, `info`.
+            Observation, reward, terminated, truncated and `info` of each agent.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            ValueError: if an agent's answer is missing, or an agent is unknown.
-            TypeError: if the answers are not a dict, or an answer is not a str.
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            ValueError: If an agent's response is missing, or an agent is unknown.
+            TypeError: If the responses are not a dict, or a response is not a str.
         """
         playing = [agent for agent in self.agents if agent not in self._ends]
-        answers = self._answers(actions, playing)
+        responses = self._check_responses(actions, playing)
         agents, texts, gains = self.agents, dict[str, str](), dict.fromkeys(self.agents, 0)
-        for agent, answer in answers.items():
-            texts[agent], gains[agent] = self._play(agent, answer)
+        for agent, response in responses.items():
+            texts[agent], gains[agent] = self._play(agent, response)
         over = len(self._ends) == len(agents)
         if over:
             self._finish()
@@ -120,39 +117,39 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
             {agent: self._infos[agent].copy() for agent in agents},
         )
 
-    def check_answer(self, agent: str, answer: object) -> None:
-        """Refuse an answer that `step` would refuse; that of an agent that waits may be anything.
+    def check_response(self, agent: str, response: object) -> None:
+        """Reject a response that `step` would reject; a waiting agent may give anything.
 
         Raises:
-            TypeError: if the answer of an agent that plays is not a str.
+            TypeError: If the response of a playing agent is not a str.
         """
         if agent not in self._ends:
-            self._answers({agent: answer}, [agent])
+            self._check_responses({agent: response}, [agent])
 
     def render(self) -> str | None:
-        """Return the state of every copy as text in mode "ansi", else None.
+        """Return the state of each copy as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
         if self.render_mode is None or not self._copies:
             state: str | None = self._source.render()
             return state
         return "\n\n".join(f"{agent}:\n{copy.render()}" for agent, copy in self._copies.items())
 
-    def _play(self, agent: str, answer: str) -> tuple[str, int]:
-        """Run an answer in the agent's copy; return its text and hundredths of reward."""
-        text, reward, terminated, truncated, info = self._copies[agent].step(answer)
+    def _play(self, agent: str, response: str) -> tuple[str, int]:
+        """Run a response in the agent's copy; return its text and hundredths of reward."""
+        text, reward, terminated, truncated, info = self._copies[agent].step(response)
         self._infos[agent] = info
         if terminated or truncated:
             self._ends[agent] = terminated, truncated
-        gained = round(100 * reward)
-        self._points[agent] += gained
-        return text, gained
+        gain = round(100 * reward)
+        self._points[agent] += gain
+        return text, gain
 
     def _finish(self) -> None:
         returns = {agent: points / 100 for agent, points in self._points.items()}
-        winner = winner_of(self._points)
+        winner = find_winner(self._points)
         for info in self._infos.values():
             info.update(returns=returns.copy(), winner=winner)
         self.agents = []
@@ -167,7 +164,9 @@ class DuelEnv(Seats, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
 
     def _result(self) -> str:
         gained = ", ".join(f"{agent} {points / 100:g}" for agent, points in self._points.items())
-        return f"All games are over. Gained: {gained}. Winner: {winner_of(self._points) or 'none'}."
+        return (
+            f"All games are over. Gained: {gained}. Winner: {find_winner(self._points) or 'none'}."
+        )
 
     def _introduction(self, agent: str) -> str:
         others = ", ".join(name for name in self.possible_agents if name != agent)

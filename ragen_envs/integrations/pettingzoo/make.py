@@ -1,4 +1,4 @@
-"""Makes PettingZoo environments of the suite's ids."""
+"""Makes PettingZoo environments from the suite's ids."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from ragen_envs.core.arguments import one_of
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.text_env import TextEnv
+from ragen_envs.integrations.pettingzoo.agents import Observation, agent_names
 from ragen_envs.integrations.pettingzoo.duel import DuelEnv
-from ragen_envs.integrations.pettingzoo.seats import Observation, names_of
 from ragen_envs.integrations.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
-from ragen_envs.integrations.pettingzoo.turns import DuelTurnsEnv, InOrder
+from ragen_envs.integrations.pettingzoo.turns import DuelTurnsEnv, OrderCheck
 from ragen_envs.registration import IDS, load_class
 
 Mode = Literal["shared", "duel"]
-"""How several agents play: one game in turns, or the same instance each."""
+"""Whether the agents share one game, or each plays a copy of the same instance."""
 MODES: tuple[Mode, ...] = get_args(Mode)
-"""All of them."""
 
 
 def aec_env(
@@ -32,24 +31,24 @@ def aec_env(
     response_format: AnswerFormat = "think",
     render_mode: str | None = None,
 ) -> AECEnv[str, Observation, str]:
-    """Return a game in which the agents answer one after the other.
+    """Return a game in which the agents respond one after the other.
 
     Args:
-        id: one of `ragen_envs.IDS`.
-        agents: how many play, or their names.
-        mode: "shared", one room whose turns the agents take in rotation; or "duel", a copy of
-            the same instance for each, see `DuelEnv`.
-        split: as for `gymnasium.make`.
-        response_format: as for `gymnasium.make`.
+        id: One of `ragen_envs.IDS`.
+        agents: Number of agents, or their names.
+        mode: "shared" for one game whose turns the agents take in rotation, "duel" for a copy of
+            the same instance each, see `DuelEnv`.
+        split: As for `gymnasium.make`.
+        response_format: As for `gymnasium.make`.
         render_mode: None or "ansi".
 
     Raises:
-        ValueError: for an argument that is none of these, a number of agents that the game or
-            the mode does not allow, or a name twice.
-        TypeError: if `agents` is neither an int nor a sequence of str.
+        ValueError: If an argument is invalid, the game or the mode does not allow the number of
+            agents, or a name occurs twice.
+        TypeError: If `agents` is neither an int nor a sequence of str.
     """
-    env, names = _text_env(id, mode, split, response_format, render_mode), names_of(agents)
-    return InOrder(
+    env, names = _text_env(id, mode, split, response_format, render_mode), agent_names(agents)
+    return OrderCheck(
         DuelTurnsEnv(DuelEnv(env, names)) if mode == "duel" else SharedTurnsEnv(env, names)
     )
 
@@ -63,12 +62,12 @@ def parallel_env(
     response_format: AnswerFormat = "think",
     render_mode: str | None = None,
 ) -> ParallelEnv[str, Observation, str]:
-    """Return a game in which the agents answer at the same time.
+    """Return a game in which the agents respond at the same time.
 
-    In the mode "shared" the answers are run in the agents' order, each as a turn of its own.
-    Arguments and errors are those of `aec_env`.
+    In the mode "shared" the responses run in the agents' order, each as a turn. Arguments and
+    errors are those of `aec_env`.
     """
-    env, names = _text_env(id, mode, split, response_format, render_mode), names_of(agents)
+    env, names = _text_env(id, mode, split, response_format, render_mode), agent_names(agents)
     return DuelEnv(env, names) if mode == "duel" else SharedParallelEnv(env, names)
 
 
@@ -83,7 +82,7 @@ def _text_env(
         raise ValueError(f"id {id_!r} is unknown; choose one of {list(IDS)}")
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose one of {list(MODES)}")
-    one_of("render_mode", render_mode, (None, "ansi"))  # a picture is of one board
+    one_of("render_mode", render_mode, (None, "ansi"))  # an image shows one board only
     name = id_.partition("/")[2]
     env: TextEnv[Any, Any] = load_class(id_)(name, split, response_format, render_mode)
     return env

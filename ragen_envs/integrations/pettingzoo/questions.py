@@ -1,4 +1,4 @@
-"""Twenty Questions for two agents: one asks, and one answers."""
+"""Twenty Questions for two agents: an asker and an answerer."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ from ragen_envs.games.twenty_questions.env import VARIANTS
 from ragen_envs.games.twenty_questions.forms import with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
-from ragen_envs.integrations.pettingzoo.seats import Observation, without_test_option
-from ragen_envs.integrations.pettingzoo.turns import InOrder, TurnsEnv
+from ragen_envs.integrations.pettingzoo.agents import Observation, without_test_option
+from ragen_envs.integrations.pettingzoo.turns import OrderCheck, TurnsEnv
 
 ASKER, ANSWERER = "asker", "answerer"
 QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)
-"""The games in which an agent may answer."""
+"""Ids of the games for two agents."""
 
 
 class QuestionsEnv(TurnsEnv):
-    """Twenty Questions, in which the answerer is an agent, too.
+    """Twenty Questions in which the answerer is an agent, too.
 
-    The asker reads and gets what the player of the game for one does. After a question the
-    answerer is next; after a guess, or an answer without a question, it is the asker again: the
+    The asker has the observations and rewards of the single-player game. The answerer is next after
+    a question. After a guess, or a response without a question, the asker is next again, since the
     game decides guesses itself.
 
-    The two play together. The asker's reward is the game's. The answerer's is the win, which both
-    get, less 0.1 for each Yes, No or Sometimes that is not what the rule answers. A question that
-    the rule does not understand costs it nothing, whatever it replies.
+    The two cooperate. The asker's reward is the game's. The answerer's is the win, less 0.1 for
+    each Yes, No or Sometimes that differs from the rule's answer. A question that the rule does not
+    understand costs nothing.
 
     The answerer's `info` has `success`, `turn`, `instance` and `index` of the game, the
     `legal_actions`, the flags `format_is_valid`, `action_is_valid` (it was readable) and
-    `answer_is_example` of its latest reply, and the figures of `ReplyTally`.
+    `answer_is_example` of its latest reply, and the counts of `ReplyTally`.
 
     Args:
-        env: the game.
+        env: The game.
     """
 
     def __init__(self, env: TwoPlayerQuestionsEnv) -> None:
@@ -63,28 +63,28 @@ class QuestionsEnv(TurnsEnv):
 
     @property
     def question(self) -> Question | None:
-        """The question that the answerer is to reply to, None if there is none."""
+        """The question that the answerer must reply to, or None."""
         return None if self._seat is None else self._seat.question
 
     @property
     def seat(self) -> AnswererSeat | None:
-        """The answerer's seat, for `ragen_envs.core.policies`; None if no question waits."""
+        """The answerer's view, for `ragen_envs.core.policies`; None without a pending question."""
         return self._seat
 
     @property
     def answerer_format(self) -> ResponseFormat:
-        """The response format of the answerer."""
+        """Response format of the answerer."""
         return self._env.opponent_format
 
     def observe(self, agent: str) -> Observation:
-        """Return what the agent reads now: the asker the game's text, the answerer the question."""
+        """Return the agent's observation: the game's text for the asker, else the question."""
         return {"text": self._text if agent == ASKER else self._for_answerer()}
 
     def render(self) -> str | None:
         """Return the questions with their replies as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
         state: str | None = self._env.render()
         return state
@@ -97,15 +97,15 @@ class QuestionsEnv(TurnsEnv):
         )
         self._over = self._terminated = False
 
-    def _turn(self, agent: str, answer: str) -> dict[str, float]:
-        points = self._ask(answer) if agent == ASKER else self._reply(answer)
+    def _turn(self, agent: str, response: str) -> dict[str, float]:
+        points = self._ask(response) if agent == ASKER else self._reply(response)
         return {name: points.get(name, 0) / 100 for name in self.agents}
 
     def _next_agent(self) -> str:
         return ASKER if self._seat is None else ANSWERER
 
     def _ask(self, answer: str) -> dict[str, int]:
-        """Take what the asker says; return each agent's hundredths of reward."""
+        """Take the asker's response; return each agent's hundredths of reward."""
         if self._env.opponent_reads(answer) is not None:
             self._asked, self._seat = answer, self._env.seat
             return {}
@@ -113,7 +113,7 @@ class QuestionsEnv(TurnsEnv):
         return {ASKER: points, ANSWERER: self._env.variant.win * self._info["success"]}
 
     def _reply(self, text: str) -> dict[str, int]:
-        """Take the answerer's reply, and run the turn that waits for it."""
+        """Take the answerer's reply, and run the pending turn."""
         assert self._seat is not None
         reply, format_is_valid, is_example = self._seat.read(text)
         self._seat = None
@@ -136,10 +136,10 @@ class QuestionsEnv(TurnsEnv):
         return round(100 * reward)
 
     def _report(self) -> None:
-        of_game = {key: self._info[key] for key in ("success", "turn", "instance", "index")}
+        game = {key: self._info[key] for key in ("success", "turn", "instance", "index")}
         legal = {"legal_actions": () if self._over else REPLIES}
-        answerer = of_game | legal | self._flags | self._env.tally.figures()
-        # The asker's is that of the player of the game for one, who is told nothing of the rule.
+        answerer = game | legal | self._flags | self._env.tally.figures()
+        # As in the single-player game, the asker's info has no counts of the rule.
         counts = {count.name for count in self._env.reply_counts}
         asker = {key: value for key, value in self._info.items() if key not in counts}
         self.infos = {ASKER: asker, ANSWERER: answerer}
@@ -168,35 +168,35 @@ def questions_env(
     """Return Twenty Questions for the agents "asker" and "answerer", see `QuestionsEnv`.
 
     Args:
-        id: one of `QUESTION_IDS`.
-        split: as for `gymnasium.make`.
-        response_format: as for `gymnasium.make`.
-        answerer_format: the response format of the answerer, the asker's by default.
+        id: One of `QUESTION_IDS`.
+        split: As for `gymnasium.make`.
+        response_format: As for `gymnasium.make`.
+        answerer_format: Response format of the answerer; by default the asker's.
         render_mode: None or "ansi".
 
     Raises:
-        ValueError: for an argument that is none of these.
+        ValueError: If an argument is invalid.
     """
     name = one_of("id", id, QUESTION_IDS).removeprefix(f"{NAMESPACE}/")
     if answerer_format is not None:
         one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
     env = TwoPlayerQuestionsEnv(name, split, response_format, render_mode, answerer_format)
-    return InOrder(QuestionsEnv(env))
+    return OrderCheck(QuestionsEnv(env))
 
 
 def rule_answer(env: AECEnv[str, Observation, str]) -> str:
-    """Return the rule's reply to the question, in form: with it the game is the one for a player.
+    """Return the rule's reply to the question, in the response format.
 
     Args:
-        env: of `questions_env`, in the answerer's turn.
+        env: Environment of `questions_env`, in the answerer's turn.
 
     Raises:
-        ResetNeeded: before the first `reset` and after the end of an episode.
-        ValueError: if the asker is to answer now.
+        ResetNeeded: Before the first `reset` and after the end of an episode.
+        ValueError: If it is the asker's turn.
     """
     bare = env.unwrapped
     if not bare.agents or not bare.text_env(ANSWERER).legal_actions:
         raise ResetNeeded("the episode is over or never began: call reset() first")
     if bare.seat is None:
-        raise ValueError("no question waits for a reply: it is the asker's turn")
+        raise ValueError("no question waits for a reply; it is the asker's turn")
     return oracle_answer(bare.seat)

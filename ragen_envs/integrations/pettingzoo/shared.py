@@ -1,4 +1,4 @@
-"""One episode that several agents share: in turns (AEC), or all at once (parallel)."""
+"""One episode shared by several agents, in turns (AEC) or at the same time (parallel)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,118 @@ from typing import Any
 from pettingzoo import ParallelEnv  # type: ignore[import-untyped]
 
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.integrations.pettingzoo.room import Room
-from ragen_envs.integrations.pettingzoo.seats import Observation, ParallelStep, Seats
+from ragen_envs.integrations.pettingzoo.agents import (
+    MultiAgentBase,
+    Observation,
+    ParallelStep,
+    without_test_option,
+)
 from ragen_envs.integrations.pettingzoo.turns import TurnsEnv
 
+_RESPONSE_FLAGS = (
+    "format_is_valid",
+    "action_is_valid",
+    "action_is_effective",
+    "answer_is_example",
+)
+"""Keys of `info` about the latest response, not about the game."""
+_NOT_RUN = "The episode was over, so nothing was done."
 
-class _Shared(Seats):
-    """The room of both forms.
+
+class SharedEpisode:
+    """One episode of a game in which several agents respond.
+
+    The episode has a single budget. The effect of a response is a line of news. Each agent reads
+    it once, in its next observation, in the order of the responses.
+
+    Args:
+        env: The game.
+        agents: Names of the agents, in their order.
+        manner: How the agents take turns, for the first observation. A single agent reads the
+            game's texts only.
+
+    Attributes:
+        env: The game.
+        terminated: Whether the rules ended the episode.
+        truncated: Whether the budget ended it.
+    """
+
+    def __init__(self, env: TextEnv[Any, Any], agents: Sequence[str], manner: str) -> None:
+        self.env = env
+        self._agents = list(agents)
+        self._manner = manner
+        self._infos: dict[str, dict[str, Any]] = {}
+        self.terminated = self.truncated = False
+
+    def reset(self, seed: int | None, options: dict[str, Any] | None) -> None:
+        """Start an episode; the arguments are those of `TextEnv.reset`."""
+        self._first, info = self.env.reset(seed=seed, options=without_test_option(options))
+        self._state = ""
+        self._news: list[str] = []
+        self._read_count: dict[str, int | None] = dict.fromkeys(self._agents)
+        self._infos = {agent: info.copy() for agent in self._agents}
+        self.terminated = self.truncated = False
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended."""
+        return self.terminated or self.truncated
+
+    @property
+    def infos(self) -> dict[str, dict[str, Any]]:
+        """For each agent, the game's `info` with the flags of the agent's latest response."""
+        return {agent: info.copy() for agent, info in self._infos.items()}
+
+    def observe(self, agent: str) -> Observation:
+        """Return the text that the agent has not read yet.
+
+        It holds the rules and the first state before the agent's first response, then the news
+        since its last one, and the current state after any news.
+        """
+        read_count = self._read_count[agent]
+        parts = [self._introduction(agent) + self._first] if read_count is None else []
+        if news := self._news[read_count or 0 :]:
+            parts.append("\n".join([*news, self._state]))
+        return {"text": "\n\n".join(parts)}
+
+    def mark_read(self, agents: Sequence[str]) -> None:
+        """Record that these agents respond now, after reading all news so far."""
+        self._read_count.update(dict.fromkeys(agents, len(self._news)))
+
+    def respond(self, agent: str, response: str) -> float:
+        """Run an agent's response, and return the turn's reward.
+
+        A response after the end of the episode has no effect and no cost.
+        """
+        if self.over:
+            self._report(agent, _NOT_RUN)
+            self._infos[agent].update(dict.fromkeys(_RESPONSE_FLAGS, False))
+            return 0.0
+        text, reward, self.terminated, self.truncated, info = self.env.step(response)
+        feedback, _, self._state = text.partition("\n")
+        self._report(agent, feedback)
+        for other, previous in self._infos.items():
+            self._infos[other] = info | {flag: previous[flag] for flag in _RESPONSE_FLAGS}
+        self._infos[agent] = info
+        return reward
+
+    def _report(self, agent: str, feedback: str) -> None:
+        self._news.append(feedback if len(self._agents) == 1 else f"{agent}: {feedback}")
+
+    def _introduction(self, agent: str) -> str:
+        if len(self._agents) == 1:
+            return ""
+        return (
+            f"You are {agent}. {', '.join(self._agents)} play this game together and "
+            f"{self._manner}. Turns, actions and rewards are those of all.\n\n"
+        )
+
+
+class _Shared(MultiAgentBase):
+    """Base class of both forms.
 
     Raises:
-        ValueError: for more agents than the game has turns, some of which could never answer.
+        ValueError: If there are more agents than turns, so that some could never respond.
     """
 
     _manner: str
@@ -26,69 +128,69 @@ class _Shared(Seats):
         turns = env.budget.max_turns
         if len(agents) > turns:
             raise ValueError(
-                f"{env.variant.name} has {turns} turns in all, too few for {len(agents)} agents: "
-                f"take at most {turns}, or mode='duel'"
+                f"{env.variant.name} has {turns} turns in all, too few for {len(agents)} agents; "
+                f"use at most {turns}, or mode='duel'"
             )
         super().__init__(env, agents)
-        self._room = Room(env, agents, self._manner)
+        self._episode = SharedEpisode(env, agents, self._manner)
 
     def text_env(self, agent: str) -> TextEnv[Any, Any]:  # noqa: ARG002 (all agents share it)
         """Return the game that the agent plays, for `ragen_envs.core.policies`."""
-        return self._room.env
+        return self._episode.env
 
     def render(self) -> str | None:
-        """Return the present state as text in mode "ansi", else None.
+        """Return the current state as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
-        state: str | None = self._room.env.render()
+        state: str | None = self._episode.env.render()
         return state
 
 
 class SharedTurnsEnv(_Shared, TurnsEnv):
-    """One episode, whose turns the agents take in rotation.
+    """One episode whose turns the agents take in rotation.
 
-    The reward of a turn is every agent's; all agents end together.
+    All agents receive the reward of each turn, and end together.
 
     Args:
-        env: the game.
-        agents: the names of those who play, in order.
+        env: The game.
+        agents: Names of the agents, in their order.
     """
 
     _manner = "answer one after the other, in this order"
 
     def observe(self, agent: str) -> Observation:
-        """Return what the agent has not been told yet, and the state."""
-        return self._room.tell(agent)
+        """Return the agent's observation, see `SharedEpisode.observe`."""
+        return self._episode.observe(agent)
 
     def _start(self, seed: int | None, options: dict[str, Any] | None) -> None:
-        self._room.reset(seed, options)
+        self._episode.reset(seed, options)
 
-    def _turn(self, agent: str, answer: str) -> dict[str, float]:
-        self._room.ask([agent])
-        return dict.fromkeys(self.agents, self._room.answer(agent, answer))
+    def _turn(self, agent: str, response: str) -> dict[str, float]:
+        self._episode.mark_read([agent])
+        return dict.fromkeys(self.agents, self._episode.respond(agent, response))
 
     def _next_agent(self) -> str:
         return self.agents[(self.agents.index(self.agent_selection) + 1) % len(self.agents)]
 
     def _report(self) -> None:
-        room = self._room
-        self.infos = room.infos
-        self.terminations = dict.fromkeys(self.agents, room.terminated)
-        self.truncations = dict.fromkeys(self.agents, room.truncated)
+        episode = self._episode
+        self.infos = episode.infos
+        self.terminations = dict.fromkeys(self.agents, episode.terminated)
+        self.truncations = dict.fromkeys(self.agents, episode.truncated)
 
 
 class SharedParallelEnv(_Shared, ParallelEnv[str, Observation, str]):  # type: ignore[misc]
-    """One episode, in which all agents answer at once and the answers run in the agents' order.
+    """One episode in which all agents respond at the same time.
 
-    It plays as `SharedTurnsEnv` would with the same answers: each is a turn of the one budget.
-    When the episode ends within a round, the answers that are left do nothing. The rewards of a
-    round add up to every agent's reward; all agents end together.
+    The responses run in the agents' order, each as a turn, as in `SharedTurnsEnv`. If the episode
+    ends within a round, the remaining responses have no effect. All agents receive the sum of the
+    round's rewards, and end together.
 
     Args:
-        env: the game.
-        agents: the names of those who play, in order.
+        env: The game.
+        agents: Names of the agents, in their order.
     """
 
     _manner = "answer at the same time; the answers are run in this order"
@@ -99,34 +201,36 @@ class SharedParallelEnv(_Shared, ParallelEnv[str, Observation, str]):  # type: i
         """Start an episode; the arguments are those of `TextEnv.reset`.
 
         Returns:
-            Of every agent the first observation and `info`.
+            The first observation and `info` of each agent.
         """
-        self._room.reset(seed, options)
+        self._episode.reset(seed, options)
         self.agents = self.possible_agents.copy()
-        return {agent: self._room.tell(agent) for agent in self.agents}, self._room.infos
+        return {agent: self._episode.observe(agent) for agent in self.agents}, self._episode.infos
 
     def step(self, actions: dict[str, str]) -> ParallelStep:
-        """Take one answer of every agent.
+        """Take one response of each agent.
 
         Returns:
-            Of every agent: observation, reward, terminated, truncated, `info`.
+            Observation, reward, terminated, truncated and `info` of each agent.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            ValueError: if an agent's answer is missing, or an agent is unknown.
-            TypeError: if the answers are not a dict, or an answer is not a str.
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            ValueError: If an agent's response is missing, or an agent is unknown.
+            TypeError: If the responses are not a dict, or a response is not a str.
         """
-        agents, room = self.agents, self._room
-        answers = self._answers(actions, agents)
-        room.ask(agents)
-        # Rewards are hundredths: added up as such they stay exact.
-        points = sum(round(100 * room.answer(agent, answer)) for agent, answer in answers.items())
-        if room.over:
+        agents, episode = self.agents, self._episode
+        responses = self._check_responses(actions, agents)
+        episode.mark_read(agents)
+        # Rewards are hundredths, so sums of hundredths are exact.
+        points = sum(
+            round(100 * episode.respond(agent, response)) for agent, response in responses.items()
+        )
+        if episode.over:
             self.agents = []
         return (
-            {agent: room.tell(agent) for agent in agents},
+            {agent: episode.observe(agent) for agent in agents},
             dict.fromkeys(agents, points / 100),
-            dict.fromkeys(agents, room.terminated),
-            dict.fromkeys(agents, room.truncated),
-            room.infos,
+            dict.fromkeys(agents, episode.terminated),
+            dict.fromkeys(agents, episode.truncated),
+            episode.infos,
         )

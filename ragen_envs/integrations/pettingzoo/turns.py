@@ -1,4 +1,4 @@
-"""Agents who answer one after the other: their turns, and the guard of the order."""
+"""Turn-based multi-agent environments, and the wrapper that checks the order of calls."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pettingzoo.utils.conversions import (  # type: ignore[import-untyped]
 )
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # type: ignore[import-untyped]
 
-from ragen_envs.integrations.pettingzoo.seats import Observation, Seats
+from ragen_envs.integrations.pettingzoo.agents import MultiAgentBase, Observation
 
 
-class TurnsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
-    """The turns of agents who answer one after the other and end together."""
+class TurnsEnv(MultiAgentBase, AECEnv[str, Observation, str]):  # type: ignore[misc]
+    """Agents that respond one after the other and end together."""
 
     _parallelizable = False
 
@@ -30,21 +30,21 @@ class TurnsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         self._report()
 
     def step(self, action: str | None) -> None:
-        """Take the answer of `agent_selection`, or None if its episode is over.
+        """Take the response of `agent_selection`, or None after its end.
 
         Raises:
-            ResetNeeded: before the first `reset` and after all agents have left.
-            TypeError: if the answer of an agent that plays is not a str.
-            ValueError: if the answer of an agent whose episode is over is not None.
+            ResetNeeded: Before the first `reset` and after all agents have left.
+            TypeError: If the response of a playing agent is not a str.
+            ValueError: If the response of an agent that has ended is not None.
         """
-        self._need_agents()
+        self._check_running()
         agent: str = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        answer = self._answers({agent: action}, [agent])[agent]
+        response = self._check_responses({agent: action}, [agent])[agent]
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = self._turn(agent, answer)
+        self.rewards = self._turn(agent, response)
         self._accumulate_rewards()
         self._report()
         self.agent_selection = self._next_agent()
@@ -55,53 +55,49 @@ class TurnsEnv(Seats, AECEnv[str, Observation, str]):  # type: ignore[misc]
         """Start the game's episode."""
 
     @abstractmethod
-    def _turn(self, agent: str, answer: str) -> dict[str, float]:
-        """Take an agent's answer, and return every agent's reward."""
+    def _turn(self, agent: str, response: str) -> dict[str, float]:
+        """Take an agent's response, and return each agent's reward."""
 
     @abstractmethod
     def _next_agent(self) -> str:
-        """Return the agent who answers after `agent_selection`."""
+        """Return the agent that responds after `agent_selection`."""
 
     @abstractmethod
     def _report(self) -> None:
         """Set `infos`, `terminations` and `truncations` of all agents."""
 
 
-class InOrder(OrderEnforcingWrapper):  # type: ignore[misc]
-    """PettingZoo's guard of the order of calls, which here asks for a reset as all the suite does.
-
-    Args:
-        env: an AEC environment that has `agent_selection` once it was reset.
-    """
+class OrderCheck(OrderEnforcingWrapper):  # type: ignore[misc]
+    """PettingZoo's check of the order of calls, with the suite's `ResetNeeded`."""
 
     def step(self, action: str | None) -> None:
-        """Take the answer of `agent_selection`, see the environment's own `step`.
+        """Take the response of `agent_selection`, see the environment's `step`.
 
         Raises:
-            ResetNeeded: before the first `reset` and after all agents have left.
+            ResetNeeded: Before the first `reset` and after all agents have left.
         """
-        self._need_reset()
+        self._check_reset()
         if not self.agents:
             raise ResetNeeded("the episode is over: call reset() first")
         super().step(action)
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent reads.
+        """Return the agent's observation.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
-        self._need_reset()
+        self._check_reset()
         observation: Observation = super().observe(agent)
         return observation
 
     def render(self) -> str | None:
-        """Return the present state as text in mode "ansi", else None.
+        """Return the current state as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
-        self._need_reset()
+        self._check_reset()
         state: str | None = super().render()
         return state
 
@@ -109,31 +105,26 @@ class InOrder(OrderEnforcingWrapper):  # type: ignore[misc]
         """Return the environment's name."""
         return str(self.env)
 
-    def _need_reset(self) -> None:
+    def _check_reset(self) -> None:
         if not hasattr(self.env, "agent_selection"):
             raise ResetNeeded("the episode never began: call reset() first")
 
 
 class DuelTurnsEnv(parallel_to_aec_wrapper):  # type: ignore[misc]
-    """A duel whose agents answer one after the other; the answers of a round are run together.
-
-    Args:
-        env: the duel.
-    """
+    """A duel whose agents respond one after the other; the responses of a round run together."""
 
     def step(self, action: str | None) -> None:
-        """Take the answer of `agent_selection`, or None if its episode is over.
+        """Take the response of `agent_selection`, or None after its end.
 
-        Answers are checked when they are given: found at the end of the round, a bad one could
-        not be given again.
+        Responses are checked at once, since an invalid one could not be repeated after the round.
 
         Raises:
-            TypeError: if the answer of an agent that plays is not a str.
-            ValueError: if the answer of an agent whose episode is over is not None.
+            TypeError: If the response of a playing agent is not a str.
+            ValueError: If the response of an agent that has ended is not None.
         """
         agent: str = self.agent_selection
         if not (self.terminations[agent] or self.truncations[agent]):
-            self.env.check_answer(agent, action)
+            self.env.check_response(agent, action)
         elif action is not None:
-            raise ValueError(f"the episode of {agent} is over: its only answer is None")
+            raise ValueError(f"the episode of {agent} is over; its response must be None")
         super().step(action)

@@ -1,7 +1,7 @@
 """The suite's games as environments of SkyRL-Gym.
 
-Needs the extra `skyrl`. Importing it enters the suite's ids into SkyRL-Gym's registry, and the id
-"ragen" for any other text environment of Gymnasium's:
+Needs the extra `skyrl`. Importing it registers the suite's ids in SkyRL-Gym, and the id "ragen" for
+any other text environment of Gymnasium's registry:
 
     import skyrl_gym
     import ragen_envs.integrations.skyrl_gym

@@ -1,4 +1,4 @@
-"""The rows of a data set for SkyRL, from tasks."""
+"""Makes the rows of a data set for SkyRL from tasks."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ragen_envs.registration import IDS
 def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, Any]]:
     """Yield a row for each task, of plain values.
 
-    A row holds the `prompt` with the first observation, by whose length SkyRL leaves rows out; the
-    `env_class` that SkyRL asks for; and the task's fields.
+    A row holds the `prompt` with the first observation, whose length SkyRL filters by, SkyRL's
+    `env_class`, and the task's fields.
 
     Args:
-        tasks: see `ragen_envs.integrations.bridging.tasks`.
-        own_noise: whether each copy that SkyRL makes of a row has noise of its own, as the members
-            of a group have; else all have the task's noise seed, for an evaluation.
+        tasks: Tasks, as of `ragen_envs.integrations.bridging.tasks`.
+        own_noise: Give each of SkyRL's copies of a row noise of its own, as in training. Otherwise
+            all have the task's noise seed, as in an evaluation.
 
     Raises:
-        ValueError: for a task that cannot be played.
+        ValueError: If a task cannot be played.
     """
     episodes: dict[tuple[str, str, str], Episode] = {}
     for task in tasks:
-        place = task.env, task.split, task.response_format
-        if place not in episodes:
-            episodes[place] = Episode(*place)
-        first = episodes[place].reset(task.seed, task.noise_seed)
+        key = task.env, task.split, task.response_format
+        if key not in episodes:
+            episodes[key] = Episode(*key)
+        first = episodes[key].reset(task.seed, task.noise_seed)
         yield {
             "prompt": [{"role": "user", "content": first}],
             "env_class": task.env if task.env in IDS else NAMESPACE,

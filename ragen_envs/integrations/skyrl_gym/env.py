@@ -1,4 +1,4 @@
-"""A text environment of Gymnasium's registry as SkyRL-Gym's text environments are."""
+"""A text environment of Gymnasium's registry with SkyRL-Gym's interface."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ _NOISE_SEEDS = NoiseSeedCounter.of_process()
 
 
 class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
-    """One episode of the task that a row of the data set names; see `rows`.
+    """One episode of the task in a row of the data set, see `rows`.
 
     Args:
-        env_config: SkyRL's configuration of the environment; its entries are the environment's
-            further arguments.
-        extras: the row but its prompt: `seed`; `split`, "train" unless it says more;
-            `response_format`, "think" unless it says more; `rollout`, which noise: without one,
-            or None, the n-th environment of an instance in this process takes the n-th, as the
-            members of a group do; `max_turns`, SkyRL's limit, after which the episode is cut short;
-            `env`, where the id is "ragen". Other entries are not looked at.
-        env: the environment's id.
+        env_config: SkyRL's configuration of the environment: extra arguments of the environment.
+        extras: The row without its prompt: `seed`; `split`, by default "train"; `response_format`,
+            by default "think"; `rollout`, the noise seed; `max_turns`, SkyRL's limit, which
+            truncates the episode; `env`, if the id is "ragen". Without a noise seed, the n-th
+            environment of an instance in this process takes the n-th one, as in a group. Other
+            entries are ignored.
+        env: The environment's id.
 
     Attributes:
-        task: what is played.
-        episode: that is played.
+        task: The task.
+        episode: Its episode.
 
     Raises:
-        ValueError: for a row without a seed, or with an entry that the environment refuses.
+        ValueError: If the row has no seed, or the environment rejects an entry.
     """
 
     def __init__(
@@ -58,31 +57,29 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
         """Start the episode.
 
         Args:
-            prompt: the row's messages, perhaps none.
+            prompt: The row's messages; may be empty.
 
         Returns:
-            The messages with the first observation as the last one, which is not said twice; and
-            what may be told, see `Episode.info`.
+            The messages, the last of which is the first observation, and `Episode.info`.
 
         Raises:
-            ValueError: for a seed or noise seed that is not an int of at least 0.
+            ValueError: If the seed or the noise seed is not a non-negative int.
         """
         message = _user(self.episode.reset(self.task.seed, self.task.noise_seed))
         self.turns = 0
-        shown = prompt and prompt[-1] == message
-        return [*prompt, *([] if shown else [message])], self.episode.info
+        is_present = prompt and prompt[-1] == message
+        return [*prompt, *([] if is_present else [message])], self.episode.info
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Take one answer.
+        """Take one response.
 
         Returns:
-            What SkyRL asks for: `observations`, one message, or none at the end; `reward`; `done`;
-            and `metadata`: the `observation`, whether the episode `terminated` or was `truncated`,
-            by its own budget or by `max_turns`, and what may be told.
+            `observations`, one message, or none at the end; `reward`; `done`; and `metadata`: the
+            `observation`, `terminated`, `truncated` (by the budget or `max_turns`), and the info.
 
         Raises:
-            ResetNeeded: before `init` and after the end of the episode.
-            TypeError: if the answer is not a str.
+            ResetNeeded: Before `init` and after the end of the episode.
+            TypeError: If the response is not a str.
         """
         turn = self.episode.step(action)
         self.turns += 1
@@ -97,27 +94,27 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
         )
 
     def get_metrics(self) -> dict[str, Any]:
-        """Return the episode's turns and return, and at its end its success and score."""
-        told = {name: value for name, value in self.episode.info.items() if name == "score"}
+        """Return the episode's turns and return, and after its end success and score."""
+        score = {name: value for name, value in self.episode.info.items() if name == "score"}
         success = self.episode.success
         return {
             "turns": len(self.episode.turns),
             "return": self.episode.total_reward,
-            **told,
+            **score,
             **({} if success is None else {"success": float(success)}),
         }
 
     def close(self) -> None:
-        """Free what the environment holds; it is not used again."""
+        """Release the environment's resources."""
         self.episode.close()
 
 
 def _task(env: str | None, row: Mapping[str, Any]) -> Task:
     if env is None:
-        raise ValueError("the row has no env: give it one, or take the environment's own id")
+        raise ValueError("the row has no env; add one, or use the environment's own id")
     if "seed" not in row:
         raise ValueError(
-            "the row has no seed: ragen_envs.integrations.skyrl_gym.rows makes complete rows"
+            "the row has no seed; ragen_envs.integrations.skyrl_gym.rows makes complete rows"
         )
     seed, noise_seed = row["seed"], row.get("rollout")
     split = cast(Split, row.get("split", "train"))

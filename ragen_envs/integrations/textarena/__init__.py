@@ -2,11 +2,11 @@
 
 Needs the extra `textarena`. Importing it
 
-- enters this suite's ids into TextArena's registry: `textarena.make("ragen/Sokoban-v0")`;
-- enters TextArena's single-player ids into Gymnasium's:
+- registers this suite's ids in TextArena: `textarena.make("ragen/Sokoban-v0")`;
+- registers TextArena's single-player ids in Gymnasium:
   `gymnasium.make("ragen_textarena/Mastermind-v0")`.
 
-Games for several players are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 2)`.
+Multi-player games are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 2)`.
 """
 
 from ragen_envs.core import extras
@@ -36,14 +36,14 @@ def pettingzoo_env(env_id: str, num_players: int = 2, **options: Any) -> "TextAr
     """Return a TextArena game as a PettingZoo AEC environment.
 
     Args:
-        env_id: an id of TextArena's registry, such as "TicTacToe-v0".
-        num_players: how many play; the game says how many it takes.
-        options: what TextArena hands to the game, such as `num_rounds`.
+        env_id: Id in TextArena's registry, such as "TicTacToe-v0".
+        num_players: Number of players; each game has its own limits.
+        options: Arguments of the game's constructor, such as `num_rounds`.
 
     Raises:
-        ImportError: if PettingZoo is not installed.
-        ValueError: for an id that TextArena does not know.
-        gymnasium.error.Error: if TextArena cannot make the game here.
+        ImportError: If PettingZoo is not installed.
+        ValueError: If TextArena does not know the id.
+        gymnasium.error.Error: If TextArena cannot make the game on this machine.
     """
     try:
         from ragen_envs.integrations.textarena.aec import TextArenaAEC

@@ -1,4 +1,4 @@
-"""TextArena's games for several players, as PettingZoo environments."""
+"""TextArena's multi-player games as PettingZoo environments."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _SEEDS = 1 << 62
 class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
     """A game of TextArena for several players.
 
-    Agents are named "player_0" and so on. An agent observes {"text": what the game and the others
-    have told it since its own last answer}. The game says whose turn it is: after an invalid move
-    the same agent may be asked again. Rewards are 0 until the game ends, for all at once.
-    If the game fails on an answer, all are truncated, and the one who gave it gets -1.
+    Agents are named "player_0" and so on. An observation is {"text": messages since the agent's
+    last response}. The game decides whose turn it is: after an invalid move it may be the same
+    agent's again. Rewards are 0 until the game ends. If the game fails on a response, all agents
+    are truncated, and the agent that gave it gets -1.
 
     Args:
-        env_id: an id of TextArena's registry, such as "TicTacToe-v0".
-        num_players: how many play.
-        options: what TextArena hands to the game's constructor.
+        env_id: Id in TextArena's registry, such as "TicTacToe-v0".
+        num_players: Number of players.
+        options: Arguments of the game's constructor.
 
     Raises:
-        ValueError: for an id that TextArena does not know, or fewer players than one.
-        gymnasium.error.Error: if TextArena cannot make the game here.
+        ValueError: If TextArena does not know the id, or `num_players` is below 1.
+        gymnasium.error.Error: If TextArena cannot make the game on this machine.
     """
 
     render_mode = None
@@ -38,7 +38,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
     def __init__(self, env_id: str, num_players: int = 2, **options: Any) -> None:
         super().__init__()
         if num_players < 1:
-            raise ValueError(f"a game has 1 player or more, got {num_players}")
+            raise ValueError(f"num_players must be at least 1, got {num_players}")
         self.metadata = {"name": env_id, "render_modes": [], "is_parallelizable": False}
         self._game = TextArenaGame(env_id, num_players, options)
         self.possible_agents = [f"player_{i}" for i in range(num_players)]
@@ -51,24 +51,24 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         self._draw, _ = np_random()
 
     def observation_space(self, agent: str) -> Space[Any]:
-        """Return the one space of the agent's observations."""
+        """Return the space of the agent's observations, always the same object."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space[Any]:
-        """Return the one space of the agent's answers."""
+        """Return the space of the agent's responses, always the same object."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Start an episode.
 
         Args:
-            seed: decides the instance and the game's luck; later resets without one draw the
-                next seeds from it.
-            options: ignored; PettingZoo's tests hand some over.
+            seed: Determines the instance and the game's luck. Later resets without a seed draw
+                theirs from it.
+            options: Ignored; PettingZoo's tests pass some.
 
         Raises:
-            gymnasium.error.Error: for a seed that is not an int of at least 0, or if the game
-                cannot be played by so many.
+            gymnasium.error.Error: If the seed is not a non-negative int, or the game does not take
+                the number of players.
         """
         if seed is not None:
             self._draw, _ = np_random(seed)
@@ -82,22 +82,22 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         self.agent_selection = self.possible_agents[self._game.player]
 
     def observe(self, agent: str) -> dict[str, str]:
-        """Return what the agent was told since its last answer.
+        """Return the messages to the agent since its last response.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
         if self._game.seed is None:
             raise ResetNeeded("the episode never began: call reset() first")
         return {"text": self._game.observation(self._number[agent])}
 
     def step(self, action: str | None) -> None:
-        """Let the selected agent answer; after the end, None takes it out.
+        """Take the selected agent's response; after the end, None removes the agent.
 
         Raises:
-            ResetNeeded: before the first `reset` and when no agent is left.
-            ValueError: for an answer after the end.
-            TypeError: if the answer is not a str.
+            ResetNeeded: Before the first `reset`, and when no agent is left.
+            ValueError: If a response is given after the end.
+            TypeError: If the response is not a str.
         """
         if not self.agents:
             raise ResetNeeded("the episode is over or never began: call reset() first")
@@ -105,7 +105,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         if not isinstance(action, str):
-            raise TypeError(f"an answer is a str, got {type(action).__name__}")
+            raise TypeError(f"a response must be a str, got {type(action).__name__}")
         self._cumulative_rewards[self.agent_selection] = 0.0
         if self._game.step(action):
             self._finish()
@@ -126,7 +126,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
             }
 
     def render(self) -> None:
-        """Return None: there is nothing but what the agents are told."""
+        """Return None; there is nothing to show but the observations."""
 
     def close(self) -> None:
         """Do nothing; a game holds no resources."""

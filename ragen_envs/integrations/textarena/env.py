@@ -1,4 +1,4 @@
-"""TextArena's games for one player, as Gymnasium environments."""
+"""TextArena's single-player games as Gymnasium environments."""
 
 from __future__ import annotations
 
@@ -17,39 +17,37 @@ _SEEDS = 1 << 62
 class TextArenaEnv(gymnasium.Env[str, str]):
     """A single-player game of TextArena.
 
-    An observation is what the game has said since the last answer. The player keeps the rest:
-    the first observation holds the rules, and nothing of it is said again. Characters that the
-    observation space lacks are replaced, see `ragen_envs.integrations.textarena.text`.
+    An observation holds the game's messages since the last response; the rules are in the first
+    one only. Characters outside the observation space are replaced, see
+    `ragen_envs.integrations.textarena.text`.
 
-    An answer on which the game fails with an error of its own ends the episode: `truncated`, with
-    reward -1 and `info["error"]`.
+    A response on which the game raises an error ends the episode: `truncated`, with reward -1 and
+    `info["error"]`. Responses pass through the action wrappers that TextArena registers for the id.
 
-    Answers pass through the action wrappers that TextArena registers for the id.
-
-    The reward is 0 until the game ends, and then TextArena's. TextArena's limits of turns are
-    rules of its games, which end with a reward, so such an episode is `terminated`.
+    The reward is 0 until the game ends, and then TextArena's. TextArena's turn limits are rules
+    that end with a reward, so such an episode is `terminated`.
 
     Args:
-        env_id: an id of TextArena's registry, such as "Mastermind-v0".
+        env_id: Id in TextArena's registry, such as "Mastermind-v0".
         render_mode: None, the only mode.
-        options: what TextArena hands to the game's constructor, such as `max_turns`. A game with a
-            gamemaster, which TextArena asks OpenRouter for, takes `gamemaster` beside them: a
-            function from the request to the reply, or "rule" for `rule_gamemaster` and the words
-            that it knows. It is asked while the game's own generators are in place, so what it
-            draws depends on the seed. Copies share it.
+        options: Arguments of the game's constructor, such as `max_turns`. A game with a gamemaster,
+            which is a model on OpenRouter in TextArena, also takes `gamemaster`: a function from
+            the request to the reply, or "rule" for `rule_gamemaster` and the words that it knows.
+            It is called while the game's random state is active, so its draws depend on the seed.
+            Copies share it.
 
     Raises:
-        TypeError: for a gamemaster that is neither.
-        ValueError: for an id that TextArena does not know, a render mode, or a gamemaster where
-            the game has none.
-        gymnasium.error.Error: if TextArena cannot make the game here.
+        TypeError: If the gamemaster is not a function.
+        ValueError: If TextArena does not know the id, `render_mode` is not None, or the game has no
+            gamemaster.
+        gymnasium.error.Error: If TextArena cannot make the game on this machine.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(self, env_id: str, render_mode: None = None, **options: Any) -> None:
         if render_mode is not None:
-            raise ValueError(f"render_mode {render_mode!r} is unknown; the only one is None")
+            raise ValueError(f"render_mode must be None, got {render_mode!r}")
         self.render_mode = None
         self.observation_space = observation_space()
         self.action_space = action_space()
@@ -62,16 +60,13 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         """Start an episode.
 
         Args:
-            seed: decides the instance and the game's luck. Without one the next is drawn from
+            seed: Determines the instance and the game's luck. Without a seed, it is drawn from
                 `np_random`.
-            options: none are known.
-
-        Returns:
-            What the game says first, and `info`.
+            options: Must be empty.
 
         Raises:
-            ValueError: for an option.
-            gymnasium.error.Error: for a seed that is not an int of at least 0.
+            ValueError: If an option is given.
+            gymnasium.error.Error: If the seed is not a non-negative int.
         """
         if options:
             raise ValueError(f"unknown reset options {sorted(options, key=repr)}; there are none")
@@ -81,24 +76,18 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         return self._game.observation(0), self._info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Hand one answer to the game.
-
-        Args:
-            action: the whole answer, any str.
-
-        Returns:
-            Observation, reward, terminated, truncated and `info`.
+        """Pass one response, any str, to the game.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str.
-            gymnasium.error.Error: if the caller's gamemaster failed; the same answer may be
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            TypeError: If the response is not a str.
+            gymnasium.error.Error: If the caller's gamemaster failed; the same response may be
                 given again.
         """
         if not self._running:
             raise ResetNeeded("the episode is over or never began: call reset() first")
         if not isinstance(action, str):
-            raise TypeError(f"an answer is a str, got {type(action).__name__}")
+            raise TypeError(f"a response must be a str, got {type(action).__name__}")
         game = self._game
         self._running = not game.step(action)
         reward = game.reward(0) if game.done else 0.0
@@ -106,7 +95,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         return game.observation(0), reward, game.done and not failed, failed, self._info()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TextArenaEnv:
-        # The spec and the game hold the gamemaster, who may be a model or a client of a service.
+        # The gamemaster, in the spec and the game, may be a model or a client of a service.
         gamemaster = self._game.options.get("gamemaster")
         memo[id(gamemaster)] = gamemaster
         twin = object.__new__(type(self))
@@ -115,12 +104,12 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         return twin
 
     def _info(self) -> dict[str, Any]:
-        """Return the figures that this suite's games give, and TextArena's own.
+        """Return the keys of this suite's games, and TextArena's own.
 
-        - `success`: the game ended with a reward of 1 or more;
-        - `score`: the reward at the end within [0, 1]; 0 before;
-        - `action_is_valid`: the game did not call the last answer an invalid move;
-        - `error`: what the game failed with, in one line, else "";
+        - `success`: the game ended with a reward of at least 1;
+        - `score`: the final reward, clipped to [0, 1]; 0 before;
+        - `action_is_valid`: the game did not reject the last response as an invalid move;
+        - `error`: the game's error in one line, or "";
         - `turn`, `seed`; `step_info`, `game_info`, `rewards`: TextArena's.
         """
         game, state = self._game, self._game.state

@@ -1,12 +1,16 @@
-"""A TextArena game with randomness of its own, and with nothing left of earlier episodes."""
+"""A TextArena game with its own random state, independent of earlier episodes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
+from threading import RLock
 from typing import Any
 
+import numpy as np
 import textarena  # type: ignore[import-untyped]
 from gymnasium.error import Error
 from textarena.envs.registration import ENV_REGISTRY  # type: ignore[import-untyped]
@@ -15,18 +19,17 @@ from textarena.envs.utils.word_lists import EnglishDictionary  # type: ignore[im
 
 from ragen_envs.integrations.textarena.gamemaster import (
     Gamemaster,
-    check,
+    check_gamemaster,
     has_gamemaster,
     make_with,
 )
-from ragen_envs.integrations.textarena.randomness import OwnRandom
-from ragen_envs.integrations.textarena.text import fit, transcript
+from ragen_envs.integrations.textarena.text import fit_to_space, write_transcript
 
-# What games hold and do not change. Copies share it: dictionaries are large, and agents and
-# juries are clients of services, which cannot be copied.
+# Constant attributes of games, which copies share: dictionaries are large, and agents and juries
+# are clients of services, which cannot be copied.
 _SHARED = (EnglishDictionary, textarena.Agent, OpenRouterJury)
-# What a game may fail with on an odd answer, such as int() of 5,000 digits.
-_FAULTS = (
+# Errors of a game on an unusual response, such as int() of 5,000 digits.
+_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -36,42 +39,73 @@ _FAULTS = (
     ValueError,
 )
 _INVALID = -1.0
-"""What TextArena's states give for an invalid move, unless a game says otherwise."""
+"""TextArena's default reward of an invalid move."""
+
+
+_LOCK = RLock()
+
+
+class RandomState:
+    """One game's states of `random` and `numpy.random`, whose global generators games use.
+
+    Inside `activated` the global generators continue from the game's states; afterwards the
+    process's states are restored. Only one game at a time is active in a process. Another thread
+    must use a generator of its own, as `random.Random`; the global ones would give it the game's
+    numbers.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._python = random.Random(seed).getstate()
+        self._numpy = np.random.RandomState(np.random.MT19937(seed)).get_state()
+
+    @contextmanager
+    def activated(self) -> Iterator[None]:
+        """Set the global generators to this game's states, and restore the process's afterwards."""
+        with _LOCK:
+            python, numpy = random.getstate(), np.random.get_state()
+            random.setstate(self._python)
+            np.random.set_state(self._numpy)
+            try:
+                yield
+            finally:
+                self._python, self._numpy = random.getstate(), np.random.get_state()
+                random.setstate(python)
+                np.random.set_state(numpy)
 
 
 class TextArenaGame:
     """A game of TextArena's registry, for a number of players.
 
     Args:
-        env_id: an id of TextArena's registry.
-        num_players: how many play.
-        options: what TextArena hands to the game's constructor, and its gamemaster.
+        env_id: Id in TextArena's registry.
+        num_players: Number of players.
+        options: Arguments of the game's constructor, and its gamemaster.
 
     Raises:
-        TypeError: for a gamemaster that can reply to nothing.
-        ValueError: for an id that TextArena does not know, or a gamemaster that it has no use for.
-        gymnasium.error.Error: if TextArena cannot make the game here.
+        TypeError: If the gamemaster is not a function.
+        ValueError: If TextArena does not know the id, or the game has no gamemaster.
+        gymnasium.error.Error: If TextArena cannot make the game on this machine.
     """
 
     def __init__(self, env_id: str, num_players: int, options: dict[str, Any]) -> None:
         if env_id not in ENV_REGISTRY:
-            raise ValueError(f"TextArena {textarena.__version__} knows no game {env_id!r}")
+            raise ValueError(f"TextArena {textarena.__version__} has no game {env_id!r}")
         self.env_id, self.num_players, self.options = env_id, num_players, options
-        with OwnRandom(0).in_charge():
+        with RandomState(0).activated():
             self._pristine = _make(env_id, options)
         self.seed: int | None = None
         self.actions: list[str] = []
-        """What the players answered in this episode."""
+        """Responses of the players in this episode."""
 
     def reset(self, seed: int) -> None:
-        """Start an episode that depends on the seed alone.
+        """Start an episode that depends on the seed only.
 
         Raises:
-            gymnasium.error.Error: if the game cannot be played by so many.
+            gymnasium.error.Error: If the game does not take the number of players.
         """
-        random = OwnRandom(seed)
-        with random.in_charge():
-            env = _copied(self._pristine)
+        state = RandomState(seed)
+        with state.activated():
+            env = _copy(self._pristine)
             try:
                 env.reset(num_players=self.num_players, seed=seed)
             except Exception as error:
@@ -79,44 +113,41 @@ class TextArenaGame:
                     f"TextArena's {self.env_id} does not start with {self.num_players} players: "
                     f"{_first_line(error)}"
                 ) from error
-            self._random, self._env, self._core = random, env, _unwrapped(env)
+            self._random, self._env, self._core = state, env, _unwrapped(env)
             self.seed, self.actions, self.done, self.error = seed, [], False, ""
             self.step_info: dict[str, Any] = {}
-            self._seen: dict[int, list[Any]] = {p: [] for p in range(self.num_players)}
-            self._look()
+            self._unread: dict[int, list[Any]] = {p: [] for p in range(self.num_players)}
+            self._read_messages()
 
     def step(self, action: str) -> bool:
-        """Let the player whose turn it is answer.
+        """Take the current player's response, and return whether the episode is over.
 
-        An answer on which the game fails with an error of its own ends the episode.
-
-        Returns:
-            Whether the episode is over.
+        A response on which the game raises an error ends the episode.
         """
-        with self._random.in_charge():
-            self._seen[self.player] = []
+        with self._random.activated():
+            self._unread[self.player] = []
             try:
                 self.done, self.step_info = self._env.step(action)
-                self._look()
-            except _FAULTS as fault:
-                self.done, self.error = True, _first_line(fault)
+                self._read_messages()
+            except _ERRORS as error:
+                self.done, self.error = True, _first_line(error)
         self.actions.append(action)
         return self.done
 
-    def _look(self) -> None:
-        """Take the messages for the player whose turn it is now, as TextArena's loop does."""
+    def _read_messages(self) -> None:
+        """Read the messages for the current player, as TextArena's loop does."""
         self.player, messages = self._core.get_observation()
-        self._seen[self.player] += messages
+        self._unread[self.player] += messages
 
     def observation(self, player: int) -> str:
-        """Return what the player was told since its last answer."""
+        """Return the messages to the player since its last response."""
         state = self._core.state
-        messages = self._seen[player] + state.observations[player]
-        text = transcript(messages, player, state.role_mapping)
+        messages = self._unread[player] + state.observations[player]
+        text = write_transcript(messages, player, state.role_mapping)
         reason = state.game_info[player].get("reason")
-        if self.done and reason:  # which TextArena does not tell the players
+        if self.done and reason:  # TextArena does not send it to the players
             text += f"{text and chr(10)}[GAME] {reason}"
-        return fit(text)
+        return fit_to_space(text)
 
     @property
     def state(self) -> Any:
@@ -126,9 +157,8 @@ class TextArenaGame:
     def reward(self, player: int) -> float:
         """Return the player's reward at the end.
 
-        Some games of TextArena 0.7.4 give the reason of an invalid move in the place of its
-        reward; it counts as the -1 that TextArena's states give. So does an answer on which the
-        game failed.
+        Some games of TextArena 0.7.4 return the reason of an invalid move instead of its reward;
+        it counts as -1, TextArena's default. So does a response on which the game failed.
         """
         if self.error:
             return _INVALID if player == self.player else 0.0
@@ -140,30 +170,30 @@ class TextArenaGame:
         memo[id(self)] = twin
         shared = ("_pristine", "_env", "_core", "options")
         vars(twin).update({k: deepcopy(v, memo) for k, v in vars(self).items() if k not in shared})
-        twin._pristine, twin.options = self._pristine, self.options  # which never play
+        twin._pristine, twin.options = self._pristine, self.options  # these are never played
         if self.seed is not None:
-            twin._env = _copied(self._env)
+            twin._env = _copy(self._env)
             twin._core = _unwrapped(twin._env)
         return twin
 
     @property
     def _replies(self) -> list[str]:
-        """The replies of the gamemaster in this episode, which may not be the same once more."""
+        """The gamemaster's replies in this episode, which may differ if asked again."""
         gamemaster = None if self.seed is None else getattr(self._core, "gamemaster", None)
         return gamemaster.replies if isinstance(gamemaster, Gamemaster) else []
 
     def __reduce__(self) -> Any:
-        # TextArena's wrappers cannot be pickled; the episode is played again instead.
+        # TextArena's wrappers cannot be pickled, so the episode is replayed instead.
         episode = None if self.seed is None else (self.seed, self.actions, self._replies)
-        return _replayed, (self.env_id, self.num_players, self.options, episode)
+        return _replay, (self.env_id, self.num_players, self.options, episode)
 
     def replay(self, seed: int, actions: Sequence[str], replies: Sequence[str]) -> None:
-        """Play an episode again.
+        """Replay an episode.
 
         Args:
-            seed: of the episode.
-            actions: what the players answered.
-            replies: those of its gamemaster.
+            seed: Seed of the episode.
+            actions: Responses of the players.
+            replies: Replies of the gamemaster.
         """
         self.reset(seed)
         if replies:
@@ -172,7 +202,7 @@ class TextArenaGame:
             self.step(action)
 
 
-def _replayed(
+def _replay(
     env_id: str,
     num_players: int,
     options: dict[str, Any],
@@ -185,14 +215,14 @@ def _replayed(
 
 
 def _make(env_id: str, options: dict[str, Any]) -> Any:
-    rest = {name: option for name, option in options.items() if name != "gamemaster"}
+    arguments = {name: option for name, option in options.items() if name != "gamemaster"}
     gamemaster = options.get("gamemaster")
     if gamemaster is not None:
-        check(env_id, gamemaster)
+        check_gamemaster(env_id, gamemaster)
     try:
         if gamemaster is not None:
-            return make_with(gamemaster, env_id, rest)
-        return textarena.make(env_id, **rest)
+            return make_with(gamemaster, env_id, arguments)
+        return textarena.make(env_id, **arguments)
     except Exception as error:
         reason = _first_line(error)
         if isinstance(error, LookupError) and "nltk" in str(error):
@@ -212,6 +242,6 @@ def _unwrapped(env: Any) -> Any:
     return env
 
 
-def _copied(env: Any) -> Any:
-    held = vars(_unwrapped(env)).values()
-    return deepcopy(env, {id(value): value for value in held if isinstance(value, _SHARED)})
+def _copy(env: Any) -> Any:
+    values = vars(_unwrapped(env)).values()
+    return deepcopy(env, {id(value): value for value in values if isinstance(value, _SHARED)})

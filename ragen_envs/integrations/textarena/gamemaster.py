@@ -1,4 +1,4 @@
-"""Gamemasters: TextArena's games that have one, played with the caller's."""
+"""Replaces the gamemaster of a TextArena game by the caller's."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ragen_envs.integrations.textarena.rule import known_words, rule_gamemaster
 from ragen_envs.integrations.textarena.sources import source_of
 
 Ask: TypeAlias = Callable[[str], str]
-"""Takes the request that TextArena writes, and returns the gamemaster's reply."""
+"""Takes TextArena's request, and returns the gamemaster's reply."""
 
 
 class Gamemaster:
-    """Asks for each reply once: a copy goes on from the replies so far.
+    """Asks for each reply once, and keeps the replies of the episode.
 
     Args:
-        ask: who replies. Copies share it.
+        ask: Gives the replies. Copies share it.
 
     Attributes:
-        replies: those of the episode.
+        replies: Replies of the episode.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -33,14 +33,14 @@ class Gamemaster:
         self._known: list[str] = []
 
     def repeat(self, replies: Sequence[str]) -> None:
-        """Give these replies again before anyone is asked: the episode is played again."""
+        """Give these replies first, as in a replay of an episode."""
         self._known = list(replies)
 
     def __call__(self, text: str) -> str:
         """Return the reply to a request.
 
         Raises:
-            gymnasium.error.Error: if there is none; that is not the player's fault.
+            gymnasium.error.Error: If there is no reply.
         """
         self.replies.append(self._known.pop(0) if self._known else self._reply(text))
         return self.replies[-1]
@@ -52,7 +52,7 @@ class Gamemaster:
             reason = str(error).strip().partition("\n")[0]
             raise Error(f"the gamemaster failed: {type(error).__name__}: {reason}") from error
         if not isinstance(reply, str):
-            raise Error(f"the gamemaster returned {type(reply).__name__} in the place of a str")
+            raise Error(f"the gamemaster must return a str, got {type(reply).__name__}")
         return reply
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Gamemaster:
@@ -62,24 +62,26 @@ class Gamemaster:
 
 
 def has_gamemaster(env_id: str) -> bool:
-    """Return whether TextArena's game asks a model for its gamemaster.
+    """Return whether a model is the gamemaster of TextArena's game.
 
     Args:
-        env_id: an id of TextArena's registry.
+        env_id: Id in TextArena's registry.
     """
     source = source_of(str(ENV_REGISTRY[env_id].entry_point))
     return "self.gamemaster = ta.agents.OpenRouterAgent(" in source
 
 
-def check(env_id: str, gamemaster: object) -> None:
-    """Refuse a gamemaster that a game cannot use.
+def check_gamemaster(env_id: str, gamemaster: object) -> None:
+    """Check that a game can use a gamemaster.
 
     Raises:
-        TypeError: if the gamemaster can reply to nothing.
-        ValueError: if the game has no gamemaster.
+        TypeError: If the gamemaster is not a function or "rule".
+        ValueError: If the game has no gamemaster.
     """
     if gamemaster != "rule" and not callable(gamemaster):
-        raise TypeError(f'gamemaster is a function from str to str, or "rule", got {gamemaster!r}')
+        raise TypeError(
+            f'gamemaster must be a function from str to str, or "rule", got {gamemaster!r}'
+        )
     if not has_gamemaster(env_id):
         raise ValueError(f"TextArena's {env_id} has no gamemaster")
 
@@ -88,21 +90,21 @@ def make_with(gamemaster: Ask | Literal["rule"], env_id: str, options: dict[str,
     """Return a game as `textarena.make` does, with another gamemaster.
 
     Args:
-        gamemaster: who replies; "rule" is `rule_gamemaster`, with the words that it knows.
-        env_id: an id of TextArena's registry whose game has a gamemaster.
-        options: what TextArena hands to the game's constructor.
+        gamemaster: Gives the replies; "rule" is `rule_gamemaster`, with the words that it knows.
+        env_id: Id in TextArena's registry of a game with a gamemaster.
+        options: Arguments of the game's constructor.
 
     Raises:
-        ValueError: if the game has no words for the rule.
+        ValueError: If the game has no words for the rule.
     """
     spec = ENV_REGISTRY[env_id]
     ask = rule_gamemaster if gamemaster == "rule" else gamemaster
     module, _, name = spec.entry_point.partition(":")
     game = getattr(import_module(module), name)
-    env = _constructed(game, {**spec.kwargs, **options}, Gamemaster(ask))
+    env = _construct(game, {**spec.kwargs, **options}, Gamemaster(ask))
     if gamemaster == "rule":
         if not hasattr(env, "word_list"):
-            raise ValueError(f"the rule answers for words, of which {env_id} has none")
+            raise ValueError(f"the rule needs words, but {env_id} has none")
         env.word_list = known_words(env.word_list)
     env.env_id, env.entry_point = env_id, spec.entry_point
     for wrapper in spec.default_wrappers or ():
@@ -110,16 +112,18 @@ def make_with(gamemaster: Ask | Literal["rule"], env_id: str, options: dict[str,
     return env
 
 
-def _constructed(game: Any, options: dict[str, Any], gamemaster: Gamemaster) -> Any:
-    """Run TextArena's constructor with the gamemaster in the place of its client of a service.
+def _construct(game: Any, options: dict[str, Any], gamemaster: Gamemaster) -> Any:
+    """Run TextArena's constructor with the gamemaster instead of its client of a service.
 
-    The constructor makes `ta.agents.OpenRouterAgent`, which cannot be made without a key. So a copy
-    of the function is run that reads another `ta`; the module's own stays as it is for all threads.
+    The constructor makes `ta.agents.OpenRouterAgent`, which requires a key. So a copy of the
+    function is run with another `ta`; the module's own is unchanged for other threads.
     """
     agents = SimpleNamespace(OpenRouterAgent=lambda **_: gamemaster)
-    real = game.__init__
-    names = {**real.__globals__, "ta": SimpleNamespace(agents=agents)}
-    twin = FunctionType(real.__code__, names, "__init__", real.__defaults__, real.__closure__)
+    original = game.__init__
+    names = {**original.__globals__, "ta": SimpleNamespace(agents=agents)}
+    twin = FunctionType(
+        original.__code__, names, "__init__", original.__defaults__, original.__closure__
+    )
     env = game.__new__(game)
     twin(env, **options)
     return env

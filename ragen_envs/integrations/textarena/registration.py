@@ -20,7 +20,7 @@ _WRAPPER_VARIANTS = ("-raw", "-train")
 
 def _single_player_ids() -> Iterator[str]:
     for env_id, spec in ENV_REGISTRY.items():
-        # The registry does not say how many play.
+        # The registry does not hold the number of players.
         single = "SinglePlayerState(" in source_of(str(spec.entry_point))
         if single and not _is_wrapper_variant(env_id):
             yield env_id
@@ -34,14 +34,14 @@ def _is_wrapper_variant(env_id: str) -> bool:
 
 
 SINGLE_PLAYER = tuple(_single_player_ids())
-"""TextArena's ids of games for one player, without those that differ by a wrapper alone."""
+"""TextArena's ids of single-player games, without variants that differ by a wrapper only."""
 
 
 def register_all() -> None:
-    """Enter this suite's games in TextArena's registry, and its single-player ids in Gymnasium's.
+    """Register this suite's games in TextArena, and TextArena's single-player ids in Gymnasium.
 
     Raises:
-        ValueError: if TextArena's registry has this suite's ids already.
+        ValueError: If TextArena's registry has this suite's ids already.
     """
     for env_id in SINGLE_PLAYER:
         gymnasium.register(

@@ -11,15 +11,14 @@ from ragen_envs.games.twenty_questions.questions import question_of
 from ragen_envs.games.twenty_questions.understanding import understand
 
 UNKNOWN = "I don't know"
-"""TextArena's third answer, to what the rule does not understand and in the place of Sometimes."""
+"""TextArena's third answer, for Sometimes and for questions that the rule does not understand."""
 _OF_ANSWER: dict[Answer | None, str] = {
     "Yes": "Yes",
     "No": "No",
     "Sometimes": UNKNOWN,
     None: UNKNOWN,
 }
-# The word stands before anything that the player wrote; of what looks like a question, the last
-# is the one to answer.
+# The word is before the player's text, and the last match of a question is the one to answer.
 _REQUEST = re.compile(
     r".*?target word: (?P<word>[^\n]+)\n.*\n\nQ: (?P<question>.*)"
     r"\nOptions: [^\n]*\n\nPlease respond[^\n]*",
@@ -32,13 +31,13 @@ def rule_gamemaster(text: str) -> str:
     """Return the answer of `ragen/TwentyQuestions-v0` in TextArena's words.
 
     Args:
-        text: the request that TextArena writes for the gamemaster of its Twenty Questions.
+        text: TextArena's request to the gamemaster of its Twenty Questions.
 
     Returns:
         "Yes", "No" or "I don't know".
 
     Raises:
-        ValueError: if it is not such a request, or for a word that the knowledge lacks.
+        ValueError: If it is not such a request, or the word is unknown.
     """
     request = _REQUEST.fullmatch(text)
     if request is None:
@@ -47,7 +46,7 @@ def rule_gamemaster(text: str) -> str:
     concept = knowledge.concepts.get(request["word"])
     if concept is None:
         raise ValueError(
-            f"the rule knows nothing of {request['word']!r}: "
+            f"the rule does not know the word {request['word']!r}; "
             'gamemaster="rule" draws from the words that it knows'
         )
     form = understand(question_of(request["question"].translate(_BRACKETS)), knowledge)
@@ -55,16 +54,16 @@ def rule_gamemaster(text: str) -> str:
 
 
 def known_words(words: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return those of TextArena's words that the rule can answer for, by theme.
+    """Return TextArena's words that the rule can answer for, by theme.
 
-    They are the names of concepts. Aliases are left out: TextArena's "coach" is a person, and
-    another name for our bus.
+    They are names of concepts. Aliases are left out, since "coach" is a person in TextArena and a
+    bus here. Themes without words are left out, too.
 
     Args:
-        words: by theme; a theme with none is left out.
+        words: TextArena's words by theme.
 
     Raises:
-        ValueError: if none is left.
+        ValueError: If no word is left.
     """
     concepts = load().concepts
     known = {theme: [word for word in of if word in concepts] for theme, of in words.items()}

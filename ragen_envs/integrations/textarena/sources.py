@@ -1,4 +1,4 @@
-"""The sources of TextArena's games, for facts that its registry lacks."""
+"""Reads the sources of TextArena's games, for facts that its registry lacks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import textarena  # type: ignore[import-untyped]
 
 @cache
 def source_of(entry_point: str) -> str:
-    """Return the source of a game of TextArena, "" for a game from elsewhere.
+    """Return the source of a game of TextArena, "" for a third-party game.
 
-    Reading is all that can be done with every game: some cannot be imported without data or keys
-    that are not here.
+    Sources are read, since some games need data or keys to be imported.
 
     Args:
-        entry_point: as TextArena's registry has it, "textarena.envs.Nim.env:NimEnv".
+        entry_point: Entry point in TextArena's registry, as "textarena.envs.Nim.env:NimEnv".
     """
     package, *rest = entry_point.partition(":")[0].split(".")
     file = Path(*textarena.__path__).joinpath(*rest).with_suffix(".py")

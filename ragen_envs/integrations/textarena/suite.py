@@ -23,18 +23,18 @@ from ragen_envs.core.text_env import TextEnv
 class SuiteGame(textarena.Env):  # type: ignore[misc]
     """A game of this suite as TextArena's environments are: `reset`, `get_observation`, `step`.
 
-    The player is told the rules and the answer format in a PROMPT, then the state in a GAME_BOARD;
-    after an answer the feedback in a GAME_MESSAGE and the next state in a GAME_BOARD. At the end
-    `close` gives the rewards, {0: the episode's return}, and the game's info.
+    The player reads the rules and the response format in a PROMPT, then the state in a GAME_BOARD.
+    After each response, the feedback is a GAME_MESSAGE and the next state a GAME_BOARD. At the end
+    `close` returns the rewards, {0: the episode's return}, and the game's info.
 
     Args:
-        game: an id of this suite.
+        game: Id of this suite.
         split: "train", "val", "test" or "sealed".
-        response_format: "think", "answer" or "plain": what is an answer's form here, too.
-        noise_seed: the noise of episodes with a seed; the members of a group differ in it alone.
+        response_format: "think", "answer" or "plain".
+        noise_seed: Noise of episodes with a seed; rollouts of a group differ in it only.
 
     Raises:
-        ValueError: for an argument that is none of these.
+        ValueError: If an argument is invalid.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         """TextArena's state of the episode.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
         if self._state is None:
             raise ResetNeeded("the episode never began: call reset() first")
@@ -66,11 +66,11 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
 
         Args:
             num_players: 1.
-            seed: which instance of the split; without one the next is drawn.
+            seed: Index of the instance in the split; drawn if None.
 
         Raises:
-            ValueError: for another number of players, or a seed that is a bool.
-            gymnasium.error.Error: for another seed that is not an int of at least 0.
+            ValueError: If `num_players` is not 1, or the seed is a bool.
+            gymnasium.error.Error: If the seed is not a non-negative int.
         """
         if num_players != 1:
             raise ValueError(f"this suite's games have 1 player, got {num_players}")
@@ -83,19 +83,19 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
             game_state={"observation": observation, "info": info},
             player_prompt_function=lambda **_: observation.replace(f"\n\n{board}\n\n", "\n\n", 1),
         )
-        self._tell(board, ObservationType.GAME_BOARD)
+        self._send(board, ObservationType.GAME_BOARD)
         self._rewards: list[float] = []
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Take one answer, any str.
+        """Take one response, any str.
 
         Returns:
             Whether the episode is over, and the turn's info with its `reward`, `terminated` and
             `truncated`.
 
         Raises:
-            ResetNeeded: before the first `reset` and after the end of an episode.
-            TypeError: if the answer is not a str.
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            TypeError: If the response is not a str.
         """
         observation, reward, terminated, truncated, info = self.text_env.step(action)
         state, board = self.state, self.get_board_str()
@@ -103,8 +103,8 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         state.add_observation(
             from_id=0, message=action, observation_type=ObservationType.PLAYER_ACTION
         )
-        self._tell(observation.removesuffix(f"\n{board}"), ObservationType.GAME_MESSAGE)
-        self._tell(board, ObservationType.GAME_BOARD)
+        self._send(observation.removesuffix(f"\n{board}"), ObservationType.GAME_MESSAGE)
+        self._send(board, ObservationType.GAME_BOARD)
         state.game_state = {"observation": observation, "info": info}
         state.step_info = {
             **info,
@@ -113,7 +113,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
             "truncated": truncated,
         }
         if terminated or truncated:
-            # Rewards are hundredths, which a sum of floats misses by a little.
+            # Rewards are hundredths, so rounding removes the error of the sum.
             total = round(math.fsum(self._rewards), 10)
             state.set_outcome(total, "solved" if info["success"] else "over")
             state.game_info[0] |= info | {"invalid_move": not info["action_is_valid"]}
@@ -121,19 +121,19 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         return done
 
     def get_board_str(self) -> str:
-        """Return the present state as text, for TextArena's renderer.
+        """Return the current state as text, for TextArena's renderer.
 
         Raises:
-            ResetNeeded: before the first `reset`.
+            ResetNeeded: Before the first `reset`.
         """
         return self.text_env.render() or ""
 
-    def _tell(self, message: str, kind: ObservationType) -> None:
+    def _send(self, message: str, kind: ObservationType) -> None:
         self._state.add_observation(message=message, observation_type=kind)
 
 
 class _OneEpisode:
-    """Forgets at each reset what TextArena's observation wrappers keep for ever."""
+    """Clears the messages of TextArena's observation wrappers at each reset."""
 
     env: Any
 
@@ -143,7 +143,7 @@ class _OneEpisode:
         self.env.reset(num_players=num_players, seed=seed)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Without it, unpickling asks TextArena's `__getattr__`, which asks itself without end.
+        # The default would call TextArena's `__getattr__`, which recurses without end.
         vars(self).update(state)
 
 
@@ -152,4 +152,4 @@ class Transcript(_OneEpisode, LLMObservationWrapper):  # type: ignore[misc]
 
 
 class BoardView(_OneEpisode, GameMessagesAndCurrentBoardObservationWrapper):  # type: ignore[misc]
-    """Prompt, messages of the game and present state: what TextArena's "-train" ids show."""
+    """Prompt, messages of the game and present state: the view of TextArena's "-train" ids."""

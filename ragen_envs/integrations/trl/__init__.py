@@ -1,4 +1,4 @@
-"""The suite's games for TRL's GRPOTrainer, which plays them by calls of tools.
+"""The suite's games for TRL's GRPOTrainer, which plays them by tool calls.
 
 Needs the extra `trl`:
 

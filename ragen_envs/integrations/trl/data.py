@@ -1,4 +1,4 @@
-"""The rows of a data set for TRL, from tasks."""
+"""Makes the rows of a data set for TRL from tasks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ragen_envs.integrations.bridging import Task
 def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, Any]]:
     """Yield a row for each task, of plain values.
 
-    A row holds a `prompt` of one empty message of the user, to which TRL adds the first
-    observation; the id as `environment`, by which TRL chooses among several classes; `seed`,
-    `rollout` and `split`. The tasks' response format is not used: calls have a form of their own.
+    A row holds a `prompt` of one empty user message, to which TRL adds the first observation; the
+    id as `environment`, by which TRL selects one of several classes; `seed`, `rollout` and `split`.
+    The tasks' response format is ignored, since tool calls have their own.
 
     Args:
-        tasks: see `ragen_envs.integrations.bridging.tasks`.
-        own_noise: whether each copy that TRL makes of a row has noise of its own, as the members of
-            a group have; else all have the task's noise seed, for an evaluation.
+        tasks: Tasks, as of `ragen_envs.integrations.bridging.tasks`.
+        own_noise: Give each of TRL's copies of a row noise of its own, as in training. Otherwise
+            all have the task's noise seed, as in an evaluation.
     """
     for task in tasks:
         yield {
@@ -33,5 +33,5 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, An
 
 
 def dataset(tasks: Iterable[Task], own_noise: bool = True) -> Dataset:
-    """Return the rows of tasks as a data set for the trainer; arguments are those of `rows`."""
+    """Return `rows` as a data set for the trainer."""
     return Dataset.from_list([*rows(tasks, own_noise)])

@@ -1,4 +1,4 @@
-"""The functions of a game as methods, from whose signatures transformers reads JSON schemas."""
+"""Makes methods of a game's functions; transformers reads JSON schemas from their signatures."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ragen_envs.core.wording import counted
 Method = Callable[..., str]
 
 
-def methods(env: Any) -> dict[str, Method]:
-    """Return a method for each function of an environment's game, by their names.
+def make_methods(env: Any) -> dict[str, Method]:
+    """Return a method for each function of an environment's game, by name.
 
     Args:
-        env: a game of the suite, or an environment of another package, which gets `act`.
+        env: A game of the suite, or a third-party environment, whose only function is `act`.
     """
     if not isinstance(env, TextEnv):
         return {ACT.name: _method(ACT, {ACT.parameter: (str, ACT.argument)})}
     env.reset(seed=0)
-    return {function.name: _of_game(env, function) for function in env.functions}
+    return {function.name: _game_method(env, function) for function in env.functions}
 
 
-def _of_game(env: TextEnv[Any, Any], function: Function | TypedFunction) -> Method:
-    """Return the method of a function; its type lists the actions if they never change."""
+def _game_method(env: TextEnv[Any, Any], function: Function | TypedFunction) -> Method:
+    """Return the method of a function; its type lists the actions if they are constant."""
     if isinstance(function, TypedFunction):
         return _method(function, {p.name: (_typed_hint(p), p.about) for p in function.parameters})
     parameter, hint, about = parameter_of(env, function), _hint(env, function), function.argument
@@ -49,27 +49,22 @@ def _hint(env: TextEnv[Any, Any], function: Function) -> Any:
     if not env.has_fixed_actions:
         return str
     [schema] = [s["function"] for s in schemas(env) if s["function"]["name"] == function.name]
-    [of_parameter] = schema["parameters"]["properties"].values()
-    listed = of_parameter.get("items", of_parameter).get("enum")
+    [parameter] = schema["parameters"]["properties"].values()
+    listed = parameter.get("items", parameter).get("enum")
     return Literal[tuple(listed)] if listed else str
 
 
 def _method(function: Function | TypedFunction, parameters: dict[str, tuple[Any, str]]) -> Method:
-    """Return a method.
-
-    Args:
-        function: what it calls.
-        parameters: of each, by its name, the type and what it is.
-    """
+    """Return a method that calls a function, with types and descriptions of its parameters."""
 
     def call(self: Any, **arguments: Any) -> str:
-        told: str = self._call(function.name, arguments)
-        return told
+        observation: str = self._call(function.name, arguments)
+        return observation
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    described = "".join(f"    {name}: {about}\n" for name, (_, about) in parameters.items())
+    descriptions = "".join(f"    {name}: {about}\n" for name, (_, about) in parameters.items())
     call.__name__ = call.__qualname__ = function.name
-    call.__doc__ = f"{function.about}\n\nArgs:\n{described}" if described else function.about
+    call.__doc__ = f"{function.about}\n\nArgs:\n{descriptions}" if descriptions else function.about
     call.__annotations__ = {name: hint for name, (hint, _) in parameters.items()} | {"return": str}
     typed = [inspect.Parameter(name, kind, annotation=p[0]) for name, p in parameters.items()]
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Classes for `environment_factory`: their methods are the functions of a game's actions."""
+"""Makes classes for TRL's `environment_factory`, with a method for each function of a game."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.tool_calls import Call, CallError
 from ragen_envs.core.tools import OUT_OF_FORM, answer_of
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter
-from ragen_envs.integrations.trl.methods import methods
+from ragen_envs.integrations.trl.methods import make_methods
 
 
 class ToolEnvironment:
-    """An environment as TRL's trainer asks for it; `environment` makes a class for an id.
+    """An environment with TRL's interface; `environment` makes a class for an id.
 
-    TRL takes every public method but `reset` and `get_reward` for a tool, so the class of an id has
-    one for each function of its game, and attributes that are no methods.
+    TRL treats every public method except `reset` and `get_reward` as a tool. So a class has one
+    public method for each function of its game, and no others.
 
     Attributes:
-        episode: the present one; None before the first `reset`.
+        episode: The current episode; None before the first `reset`.
     """
 
     _env: ClassVar[str]
@@ -42,17 +42,17 @@ class ToolEnvironment:
         """Start the episode of a row of the data set.
 
         Args:
-            seed: which instance of the split.
-            rollout: which noise; without one, the n-th episode of an instance in this process takes
-                the n-th, as the members of a group do.
-            split: where the instance comes from.
-            columns: the row's others, which are not looked at.
+            seed: Index of the instance in the split.
+            rollout: Noise seed. Without one, the n-th episode of an instance in this process takes
+                the n-th, as in a group.
+            split: Split of the instance.
+            columns: Other columns of the row, which are ignored.
 
         Returns:
-            The first observation, which asks for calls of functions; TRL adds it to the prompt.
+            The first observation, which asks for tool calls; TRL adds it to the prompt.
 
         Raises:
-            ValueError: for an argument that is none of these.
+            ValueError: If an argument is invalid.
         """
         episode = self._episodes.get(split)
         if episode is None:
@@ -66,25 +66,25 @@ class ToolEnvironment:
     def get_reward(self) -> float:
         """Return the sum of the episode's rewards.
 
-        A game of the suite that the model leaves is played to its end first, with answers out of
-        form: so that no model gains by silence where it would lose by a wrong answer.
+        An unfinished game of the suite is first played to its end with invalid responses, so that
+        silence does not pay where a wrong response would cost.
 
         Raises:
-            ValueError: before the first `reset`.
+            ValueError: Before the first `reset`.
         """
-        episode = self._begun()
+        episode = self._current()
         while isinstance(episode.env.unwrapped, TextEnv) and not episode.done:
             episode.step(OUT_OF_FORM)
         return episode.total_reward
 
     def _call(self, name: str, arguments: dict[str, Any]) -> str:
-        """Take a turn and return what the model reads of it; a call out of form is a turn, too."""
-        episode = self._begun()
+        """Take a turn, also for an invalid call, and return the observation."""
+        episode = self._current()
         if episode.done:
             raise ValueError("the episode is over")
-        return episode.step(_answer(episode.env.unwrapped, name, arguments)).observation
+        return episode.step(_response(episode.env.unwrapped, name, arguments)).observation
 
-    def _begun(self) -> Episode:
+    def _current(self) -> Episode:
         if self.episode is None:
             raise ValueError("no episode has begun: call reset first")
         return self.episode
@@ -93,32 +93,32 @@ class ToolEnvironment:
 def environment(env: str, **options: Any) -> type[ToolEnvironment]:
     """Return a class for `environment_factory`.
 
-    Its methods are typed and documented as TRL and transformers ask for tools. Where all instances
-    list the same actions, their types name these.
+    Its methods have the types and docstrings that TRL and transformers require of tools. If all
+    instances have the same actions, the types list them.
 
     Args:
-        env: an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        options: further arguments of the environment, but no `response_format`: calls have a form
-            of their own.
+        env: Id in Gymnasium's registry, or MODULE:ID to import the module that registers it.
+        options: Extra arguments of the environment without `response_format`, since tool calls have
+            their own.
 
     Raises:
         ValueError: for an id that nothing registers, or an argument that is refused.
     """
     inner = Episode(env, **options).env.unwrapped
-    # An environment of another package takes any text.
+    # A third-party environment accepts any text.
     form = {"response_format": "tools"} if isinstance(inner, TextEnv) else {}
     members = {
         "_env": env,
         "_arguments": {**options, **form},
         "_noise_seeds": NoiseSeedCounter.of_process(),
     }
-    # TRL names the column of the rewards by the class.
+    # TRL names the rewards' column after the class.
     name = env.rpartition("/")[2]
-    return type(name, (ToolEnvironment,), {**members, **methods(inner)})
+    return type(name, (ToolEnvironment,), {**members, **make_methods(inner)})
 
 
-def _answer(env: Any, name: str, arguments: dict[str, Any]) -> str:
-    """Return the answer that a call stands for."""
+def _response(env: Any, name: str, arguments: dict[str, Any]) -> str:
+    """Return the response equivalent to a call."""
     if isinstance(env, TextEnv):
         try:
             return answer_of(env, [Call(name, arguments)])

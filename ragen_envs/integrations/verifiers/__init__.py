@@ -1,11 +1,11 @@
 """Text environments as a taskset and an environment of verifiers (`verifiers.v1`).
 
-Needs the extra `verifiers`, in an environment without the extra `openai`, of which verifiers wants
-an older one. Its commands find it by the name of its plugin:
+Needs the extra `verifiers`, in an environment without the extra `openai`, since verifiers requires
+an older version of it. Its commands find it by the name of its plugin:
 
     vf-eval ragen-verifiers --env.taskset.env ragen/Sokoban-v0 -n 8 --model NAME
 
-The other way round, `TasksetEnv` is a Gymnasium environment of any taskset of verifiers.
+Conversely, `TasksetEnv` is a Gymnasium environment of any taskset of verifiers.
 """
 
 from ragen_envs.core import extras
@@ -19,9 +19,9 @@ except ModuleNotFoundError as missing:
 
 from ragen_envs.integrations.verifiers.env import TextGameConfig, TextGameEnv
 from ragen_envs.integrations.verifiers.harness import TextEnvHarness
-from ragen_envs.integrations.verifiers.played import TasksetEnv
 from ragen_envs.integrations.verifiers.task import TextEnvData, TextEnvTask
 from ragen_envs.integrations.verifiers.taskset import TextEnvConfig, TextEnvTaskset
+from ragen_envs.integrations.verifiers.taskset_env import TasksetEnv
 
 __all__ = [
     "TasksetEnv",

@@ -1,4 +1,4 @@
-"""The harness: asks the model once a turn, in the process of the run."""
+"""The harness, which requests one completion a turn in the process of the run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from verifiers.v1.dialects.chat import message_to_wire
 
 
 class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
-    """A chat without tools, whose calls go through verifiers' interception as all must.
+    """A chat without tools, whose requests go through verifiers' interception.
 
-    verifiers' own harness for that, `null`, starts a program for each turn, whose packages are
-    downloaded first.
+    verifiers' own such harness, `null`, starts a program and downloads its packages each turn.
     """
 
     APPENDS_SYSTEM_PROMPT = True
@@ -29,10 +28,10 @@ class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
         mcp_urls: dict[str, str],  # noqa: ARG002
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Ask for one answer to the conversation in `data`.
+        """Request one completion of the conversation in `data`.
 
         Raises:
-            httpx.HTTPError: if there is none; verifiers knows why.
+            httpx.HTTPError: If the request fails; verifiers has the reason.
         """
         system, prompt = self.resolve_prompt(data)
         messages = [{"role": "system", "content": system}] if system else []
@@ -40,13 +39,13 @@ class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
             messages.append({"role": "user", "content": prompt})
         else:
             messages += map(message_to_wire, prompt)
-        # The interception is on this machine, by plain HTTP: no proxy of the environment knows it,
-        # and it needs no certificates, which take 20 ms to read.
+        # The interception is on this machine by plain HTTP. It needs no proxy, and no certificates,
+        # which take 20 ms to read.
         async with httpx.AsyncClient(timeout=None, trust_env=False, verify=False) as client:
-            answered = await client.post(
+            response = await client.post(
                 f"{endpoint}/chat/completions",
                 headers={"Authorization": f"Bearer {secret}"},
                 json={"model": ctx.model, "messages": messages},
             )
-        answered.raise_for_status()
+        response.raise_for_status()
         return vf.ProgramResult(0, "", "")

@@ -1,4 +1,4 @@
-"""A task: one instance with one course of noise, its rewards, and its oracle."""
+"""A task: one instance with one noise seed, its rewards, and its oracle."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging import Episode
 from ragen_envs.registration import find_reference
 
-TOLD = "episode"
-"""The key of a trace's `info` under which it says what became of the episode: the rewards of its
-answers, whether rules or budget ended it, success and score as far as they are told, and the last
-observation, which no model is shown."""
+EPISODE_KEY = "episode"
+"""Key of a trace's `info` with the episode's summary: the rewards of its turns, whether the rules
+or the budget ended it, success and score if known, and the last observation, which no model reads.
+"""
 
 
 class TextEnvData(vf.TaskData):  # type: ignore[misc]
-    """What a task is of; `prompt` is the first observation.
+    """The data of a task; `prompt` is the first observation.
 
     Attributes:
-        env: an id of Gymnasium's registry, or MODULE:ID.
-        seed: which instance of the split.
-        rollout: which noise.
-        split: where the instance comes from.
-        response_format: the form of the answers.
-        group: the same for the tasks of an instance, which differ in their noise alone.
+        env: Id in Gymnasium's registry, or MODULE:ID.
+        seed: Index of the instance in the split.
+        rollout: The noise seed.
+        split: Split of the instance.
+        response_format: Format of the responses.
+        group: Name of the instance, whose tasks differ in their noise only.
     """
 
     env: str
@@ -39,8 +39,8 @@ class TextEnvData(vf.TaskData):  # type: ignore[misc]
     group: str
 
 
-def told(episode: Episode) -> dict[str, Any]:
-    """Return what a trace keeps of an episode so far, see `TOLD`."""
+def summarize(episode: Episode) -> dict[str, Any]:
+    """Return the summary of an episode so far, see `EPISODE_KEY`."""
     last = episode.turns[-1]
     return {
         "rewards": [turn.reward for turn in episode.turns],
@@ -53,10 +53,10 @@ def told(episode: Episode) -> dict[str, Any]:
 
 
 class TextEnvTask(vf.Task[TextEnvData]):  # type: ignore[misc]
-    """An episode to play; its reward is the episode's return."""
+    """An episode to play; its reward is the return."""
 
     def episode(self) -> Episode:
-        """Return the episode of this task, begun."""
+        """Return the episode of this task after its reset."""
         data = self.data
         episode = Episode(data.env, data.split, data.response_format)
         episode.reset(data.seed, data.rollout)
@@ -65,22 +65,22 @@ class TextEnvTask(vf.Task[TextEnvData]):  # type: ignore[misc]
     @vf.reward  # type: ignore[untyped-decorator]
     async def episode_return(self, trace: vf.Trace) -> float:
         """Return the sum of the rewards."""
-        return sum_in_order(trace.info.get(TOLD, {}).get("rewards", []))
+        return sum_in_order(trace.info.get(EPISODE_KEY, {}).get("rewards", []))
 
     @vf.metric  # type: ignore[untyped-decorator]
     async def outcome(self, trace: vf.Trace) -> dict[str, float]:
-        """Return success and score, as far as the environment tells them, and the turns."""
-        known = trace.info.get(TOLD, {})
+        """Return success and score, if the environment reports them, and the number of turns."""
+        known = trace.info.get(EPISODE_KEY, {})
         values = {"success": known.get("success"), "score": known.get("score")}
         found = {name: float(value) for name, value in values.items() if value is not None}
         return {**found, "turns": float(len(known.get("rewards", [])))}
 
     async def validate(self, runtime: vf.Runtime) -> bool | None:  # noqa: ARG002 (verifiers')
-        """Return whether the oracle solves the instance; None if there is no oracle.
+        """Return whether the instance can be solved; None without an oracle.
 
-        Where noise may spoil what is best, the oracle may fail in this course of it; then it counts
-        that the best player succeeds with some chance, which the environment knows exactly. Where
-        the oracle is a reference player, whose chance is an estimate, nothing is told.
+        With noise the oracle may fail by bad luck. Then the instance is valid if the optimal
+        success probability, which the environment knows exactly, is above 0 and below 1. If the
+        oracle is a reference player, whose probability is an estimate, the result is None.
         """
         data, episode = self.data, self.episode()
         inner = episode.env.unwrapped

@@ -1,4 +1,4 @@
-"""The taskset: the instances of an environment, each with as many rollouts as are asked for."""
+"""The taskset: instances of an environment, each with a number of rollouts."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ragen_envs.integrations.verifiers.task import TextEnvData, TextEnvTask
 
 
 class TextEnvConfig(vf.TasksetConfig):  # type: ignore[misc]
-    """Which tasks there are."""
+    """Settings of the tasks."""
 
     env: str = "ragen/Sokoban-v0"
-    """An id of Gymnasium's registry, or MODULE:ID to import the module that registers it."""
+    """Id in Gymnasium's registry, or MODULE:ID to import the module that registers it."""
     split: Split = "train"
-    """Where instances come from."""
+    """Split of the instances."""
     response_format: ResponseFormat = "think"
-    """The form of the answers."""
+    """Format of the responses."""
     instances: int = Field(32, ge=1)
-    """How many, from `first_seed` on."""
+    """Number of instances, from `first_seed`."""
     rollouts: int = Field(1, ge=1)
-    """Tasks of each instance, each with noise of its own: a group."""
+    """Number of tasks of each instance, with different noise: a group."""
     first_seed: int = Field(0, ge=0)
-    """Of the first instance."""
+    """Index of the first instance."""
 
     @model_validator(mode="after")
-    def _can_be_made(self) -> Self:
-        """Refuse what cannot be made while options are read, where it is one line."""
+    def _check_environment(self) -> Self:
+        """Reject invalid settings early, where the error is one line."""
         self.episode().close()
         return self
 
@@ -40,25 +40,25 @@ class TextEnvConfig(vf.TasksetConfig):  # type: ignore[misc]
         """Return an environment of the tasks.
 
         Raises:
-            ValueError: if it cannot be made, with what to do.
+            ValueError: If it cannot be made.
         """
         return Episode(self.env, self.split, self.response_format)
 
 
 class TextEnvTaskset(vf.Taskset[TextEnvTask, TextEnvConfig]):  # type: ignore[misc]
-    """The instances of an environment; the rollouts of an instance lie side by side."""
+    """The instances of an environment; the rollouts of an instance are adjacent."""
 
     def load(self) -> Iterator[TextEnvTask]:
         """Yield the tasks, each with its first observation as prompt."""
-        wanted = self.config
-        episode = wanted.episode()
+        config = self.config
+        episode = config.episode()
         for task in tasks(
-            wanted.env,
-            wanted.instances,
-            wanted.rollouts,
-            split=wanted.split,
-            response_format=wanted.response_format,
-            first_seed=wanted.first_seed,
+            config.env,
+            config.instances,
+            config.rollouts,
+            split=config.split,
+            response_format=config.response_format,
+            first_seed=config.first_seed,
         ):
             group = f"{task.env}/{task.split}/{task.seed}"
             data = TextEnvData(
@@ -72,5 +72,5 @@ class TextEnvTaskset(vf.Taskset[TextEnvTask, TextEnvConfig]):  # type: ignore[mi
                 response_format=task.response_format,
                 group=group,
             )
-            yield TextEnvTask(data, wanted.task)
+            yield TextEnvTask(data, config.task)
         episode.close()

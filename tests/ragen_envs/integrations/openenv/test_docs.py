@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 
 from ragen_envs.integrations.openenv import Limits
-from ragen_envs.integrations.openenv.tasks import MOST, PREVIEW
+from ragen_envs.integrations.openenv.tasks import MAX_RANGE, PREVIEW
 
 from .running import running
 
@@ -50,4 +50,4 @@ def test_the_numbers_on_the_page_are_those_of_the_code():
     ):
         assert f"| `--{option}` | {value} |" in PAGE
     assert f"the first {PREVIEW:,} of `train`" in PAGE
-    assert f"at most {MOST:,}" in PAGE
+    assert f"at most {MAX_RANGE:,}" in PAGE

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.pettingzoo import aec_env, parallel_env
-from ragen_envs.integrations.pettingzoo.duel import winner_of, zero_sum
+from ragen_envs.integrations.pettingzoo.duel import find_winner, zero_sum
 from tests.ragen_envs.integrations.pettingzoo.support import (
     DUELS,
     names,
@@ -126,8 +126,8 @@ def test_the_numbers_of_a_duel():
     assert zero_sum({"a": 100, "b": 0}) == {"a": 1.0, "b": -1.0}
     assert zero_sum({"a": 100, "b": 15, "c": -10}) == {"a": 0.975, "b": -0.3, "c": -0.675}
     assert zero_sum({"a": 15, "b": 15, "c": 15}) == {"a": 0.0, "b": 0.0, "c": 0.0}
-    assert winner_of({"a": -10, "b": -20}) == "a"
-    assert winner_of({"a": 5, "b": 7, "c": 7}) is None
+    assert find_winner({"a": -10, "b": -20}) == "a"
+    assert find_winner({"a": 5, "b": 7, "c": 7}) is None
 
 
 def test_who_has_solved_its_level_waits_for_the_others():
@@ -191,5 +191,5 @@ def test_the_oracle_beats_the_random_player_and_ties_with_itself(id_):
 
 def test_a_duel_needs_two():
     for form in (aec_env, parallel_env):
-        with pytest.raises(ValueError, match="a duel needs two agents or more"):
+        with pytest.raises(ValueError, match="a duel needs at least two agents"):
             form("ragen/Bandit-v0", 1, "duel")

@@ -324,7 +324,7 @@ def test_what_is_refused_leaves_the_game_as_it_was():
     for said in ("Is it alive?", "Yes", "Is it a dog?", "Is it big?"):
         agent = env.agent_selection
         for bad, kind in ((None, "NoneType"), (3, "int"), (b"Yes", "bytes")):
-            with pytest.raises(TypeError, match=f"an answer is a str, got {kind} of {agent}"):
+            with pytest.raises(TypeError, match=f"a response must be a str, got {kind} of {agent}"):
                 env.step(bad)
         for reset in ({"seed": -1}, {"options": {"noise_seed": "x"}}):
             with pytest.raises(Exception, match="is an int of at least 0"):
@@ -344,7 +344,7 @@ def test_nobody_answers_out_of_turn():
     with pytest.raises(ResetNeeded, match=r"the episode is over or never began: call reset\(\)"):
         rule_answer(env)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="no question waits for a reply: it is the asker's turn"):
+    with pytest.raises(ValueError, match="no question waits for a reply; it is the asker's turn"):
         rule_answer(env)
     env.step(game_of(env).secret)
     with pytest.raises(ResetNeeded, match=r"the episode is over or never began: call reset\(\)"):

@@ -20,13 +20,13 @@ BOTH = [(form, mode) for form in FORMS for mode in MODES]
         ({"response_format": "xml"}, "response_format 'xml' is unknown"),
         ({"render_mode": "human"}, "render_mode 'human' is unknown"),
         ({"render_mode": "rgb_array"}, "render_mode 'rgb_array' is unknown"),
-        ({"agents": 0}, "at least one agent has to play, got agents=0"),
-        ({"agents": -1}, "at least one agent has to play, got agents=-1"),
-        ({"agents": []}, r"at least one agent has to play, got agents=\[\]"),
+        ({"agents": 0}, "agents must name at least one agent, got 0"),
+        ({"agents": -1}, "agents must name at least one agent, got -1"),
+        ({"agents": []}, r"agents must name at least one agent, got \[\]"),
         ({"agents": ["a", "b", "a"]}, r"two agents have the same name: \['a', 'b', 'a'\]"),
-        ({"agents": ["a", ""]}, "an agent's name is 1 to 32 of"),
-        ({"agents": ["a\nb", "c"]}, "an agent's name is 1 to 32 of"),
-        ({"agents": ["a", "b" * 33]}, "an agent's name is 1 to 32 of"),
+        ({"agents": ["a", ""]}, "an agent's name must be 1 to 32 of"),
+        ({"agents": ["a\nb", "c"]}, "an agent's name must be 1 to 32 of"),
+        ({"agents": ["a", "b" * 33]}, "an agent's name must be 1 to 32 of"),
     ],
 )
 def test_wrong_values_are_refused(form, arguments, message):
@@ -37,9 +37,9 @@ def test_wrong_values_are_refused(form, arguments, message):
 @pytest.mark.parametrize("form", FORMS)
 def test_wrong_types_are_refused(form):
     for agents in (True, "ann", 2.0, None):
-        with pytest.raises(TypeError, match="agents is a number or a list of names, got"):
+        with pytest.raises(TypeError, match="agents must be a number or a list of names, got"):
             form("ragen/Sokoban-v0", agents)
-    with pytest.raises(TypeError, match="an agent's name is a str, got 1"):
+    with pytest.raises(TypeError, match="an agent's name must be a str, got 1"):
         form("ragen/Sokoban-v0", ["a", 1])
     with pytest.raises(TypeError, match="unexpected keyword argument 'seed'"):
         form("ragen/Sokoban-v0", seed=1)
@@ -108,7 +108,7 @@ def test_nobody_takes_a_turn_before_the_start_or_after_the_end(mode):
     for left in (2, 1):
         assert aec.num_agents == left
         for _ in range(2):
-            with pytest.raises(ValueError, match=r"only (valid action|answer) is None"):
+            with pytest.raises(ValueError, match=r"(only valid action is|response must be) None"):
                 aec.step("Up")
         aec.step(None)
     with pytest.raises(ResetNeeded, match=r"the episode is over: call reset\(\) first"):
@@ -123,7 +123,7 @@ def test_a_bad_answer_is_refused_when_it_is_given(mode):
     for answer in ("Up", "Left", "Right", "", "Down"):
         agent = env.agent_selection
         for bad, kind in ((None, "NoneType"), (3, "int"), (b"Up", "bytes")):
-            with pytest.raises(TypeError, match=f"an answer is a str, got {kind} of {agent}"):
+            with pytest.raises(TypeError, match=f"a response must be a str, got {kind} of {agent}"):
                 env.step(bad)
         assert (agent, env.last()) == (twin.agent_selection, twin.last())
         env.step(answer)
@@ -146,7 +146,7 @@ def test_the_bare_turns_refuse_the_same():
     with pytest.raises(ResetNeeded, match=r"call reset\(\) first"):
         env.step("")
     env.reset(seed=0)
-    with pytest.raises(TypeError, match="an answer is a str, got int of agent_0"):
+    with pytest.raises(TypeError, match="a response must be a str, got int of agent_0"):
         env.step(3)
     for _ in range(5):
         env.step("")
@@ -164,8 +164,12 @@ def test_a_refused_step_leaves_the_game_as_it_was(mode):
     env.reset(seed=0)
     twin.reset(seed=0)
     for actions, error, message in (
-        ({"agent_0": ""}, ValueError, r"no answer of \['agent_1'\]"),
-        ({"agent_0": "", "agent_1": "", "eve": ""}, ValueError, r"answers of \['eve'\], but only"),
+        ({"agent_0": ""}, ValueError, r"no response of \['agent_1'\]"),
+        (
+            {"agent_0": "", "agent_1": "", "eve": ""},
+            ValueError,
+            r"responses of \['eve'\], but",
+        ),
         ({"agent_0": "", "agent_1": None}, TypeError, "got NoneType of agent_1"),
     ):
         with pytest.raises(error, match=message):
@@ -180,7 +184,7 @@ def test_parallel_answers_are_a_dict(mode, answers):
     env = parallel_env("ragen/Sokoban-v0", 2, mode)
     env.reset(seed=0)
     with pytest.raises(
-        TypeError, match=r"step takes a dict, from each of \['agent_0', 'agent_1'\]"
+        TypeError, match=r"step takes a dict with a response of each of \['agent_0', 'agent_1'\]"
     ):
         env.step(answers)
     env.step({"agent_0": "", "agent_1": ""})

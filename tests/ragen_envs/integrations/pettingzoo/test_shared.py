@@ -178,5 +178,5 @@ def test_a_game_is_shared_by_no_more_agents_than_it_has_turns():
         assert len(form("ragen/Sokoban-v0", 5).possible_agents) == 5
         with pytest.raises(ValueError, match="has 5 turns in all, too few for 6 agents"):
             form("ragen/Sokoban-v0", 6)
-        with pytest.raises(ValueError, match="take at most 1, or mode='duel'"):
+        with pytest.raises(ValueError, match="use at most 1, or mode='duel'"):
             form("ragen/Bandit-v0", 2)

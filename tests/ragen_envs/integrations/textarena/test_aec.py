@@ -112,7 +112,7 @@ def test_misuse_is_refused():
         with pytest.raises(ResetNeeded):
             call()
     env.reset(seed=0)
-    with pytest.raises(TypeError, match="an answer is a str"):
+    with pytest.raises(TypeError, match="a response must be a str"):
         env.step(None)
     for _ in range(2):
         env.step("bad")
@@ -124,7 +124,7 @@ def test_misuse_is_refused():
         env.step(None)
     env.close()
     env.close()
-    with pytest.raises(ValueError, match="1 player or more"):
+    with pytest.raises(ValueError, match="num_players must be at least 1"):
         pettingzoo_env("TicTacToe-v0", 0)
     with pytest.raises(Error, match="does not start with 3 players"):
         pettingzoo_env("TicTacToe-v0", 3).reset(seed=0)

@@ -207,14 +207,14 @@ def test_misuse_is_refused():
     with pytest.raises(Error):
         env.reset(seed=-1)
     env.reset(seed=0)
-    with pytest.raises(TypeError, match="an answer is a str, got int"):
+    with pytest.raises(TypeError, match="a response must be a str, got int"):
         env.step(3)
     episode(env, 0, ["bad"] * 9)
     with pytest.raises(ResetNeeded):
         env.step("[A C]")
     env.close()
     env.close()
-    with pytest.raises(ValueError, match="knows no game 'Nothing-v0'"):
+    with pytest.raises(ValueError, match="has no game 'Nothing-v0'"):
         TextArenaEnv("Nothing-v0")
     with pytest.raises(ValueError, match="render_mode"):
         TextArenaEnv("Nim-v0", render_mode="human")

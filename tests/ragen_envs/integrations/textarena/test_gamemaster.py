@@ -196,7 +196,7 @@ def test_misuse_is_refused(monkeypatch):
     for env_id in ("Mastermind-v0", "Klondike-v0", "Hangman-v0"):
         with pytest.raises(ValueError, match="has no gamemaster"):
             TextArenaEnv(env_id, gamemaster=by_length)
-    with pytest.raises(Error, match="the rule answers for words, of which GuessWho-v0 has none"):
+    with pytest.raises(Error, match="the rule needs words, but GuessWho-v0 has none"):
         make("GuessWho-v0")
     with pytest.raises(Error, match="unexpected keyword argument 'words'"):
         make("TwentyQuestions-v0", words=3)
@@ -204,7 +204,7 @@ def test_misuse_is_refused(monkeypatch):
         gymnasium.make("ragen_textarena/TwentyQuestions-v0")
     env = make("TwentyQuestions-v0", len)
     env.reset(seed=0)
-    with pytest.raises(Error, match="the gamemaster returned int in the place of a str"):
+    with pytest.raises(Error, match="the gamemaster must return a str, got int"):
         env.step("Is it?")
 
 

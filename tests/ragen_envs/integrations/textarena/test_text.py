@@ -9,9 +9,9 @@ from textarena.envs.registration import ENV_REGISTRY
 from ragen_envs.integrations.textarena.text import (
     CHARSET,
     MAX_OBSERVATION,
-    fit,
+    fit_to_space,
     observation_space,
-    transcript,
+    write_transcript,
 )
 
 SPACE = observation_space()
@@ -32,9 +32,9 @@ def test_the_space_holds_every_character_of_textarenas_games():
 @given(st.text(), st.integers(1, 20_000))
 def test_what_fits_is_in_the_space_and_stays_as_it_is(text, times):
     long = (text * times)[: 3 * MAX_OBSERVATION]
-    fitted = fit(long)
+    fitted = fit_to_space(long)
     assert fitted in SPACE
-    assert fit(fitted) == fitted
+    assert fit_to_space(fitted) == fitted
     if len(long) <= MAX_OBSERVATION:
         assert len(fitted) == len(long)
         assert all(
@@ -43,7 +43,7 @@ def test_what_fits_is_in_the_space_and_stays_as_it_is(text, times):
 
 
 def test_of_a_long_text_the_middle_is_left_out():
-    fitted = fit("a" * MAX_OBSERVATION + "b" * MAX_OBSERVATION)
+    fitted = fit_to_space("a" * MAX_OBSERVATION + "b" * MAX_OBSERVATION)
     before, after = fitted.split("\n[...]\n")
     assert (set(before), set(after)) == ({"a"}, {"b"})
     assert MAX_OBSERVATION - 2 < len(fitted) <= MAX_OBSERVATION
@@ -52,4 +52,6 @@ def test_of_a_long_text_the_middle_is_left_out():
 def test_a_transcript_names_who_speaks_and_leaves_out_what_the_reader_said():
     said, told = ObservationType.PLAYER_ACTION, ObservationType.GAME_MESSAGE
     messages = [(-1, "rules", told), (0, "mine", said), (1, "yours", said), (7, "x", told)]
-    assert transcript(messages, 0, {0: "A", 1: "B"}) == "[GAME] rules\n[B] yours\n[Player 7] x"
+    assert (
+        write_transcript(messages, 0, {0: "A", 1: "B"}) == "[GAME] rules\n[B] yours\n[Player 7] x"
+    )

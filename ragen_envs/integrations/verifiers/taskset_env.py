@@ -1,0 +1,224 @@
+"""A Gymnasium environment of any taskset of verifiers, for the testing kit and the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, wait
+from itertools import islice
+from typing import Any
+
+import gymnasium
+import verifiers.v1 as vf
+from verifiers.v1.clients import EvalClientConfig, ModelContext
+from verifiers.v1.env import Env, RunSlot
+from verifiers.v1.utils.loaders import env_config_type, load_environment
+
+from ragen_envs.integrations.bridging.third_party import actions, check_step, observations, sendable
+from ragen_envs.integrations.verifiers.model_server import Messages, ModelServer, run_in_loop
+
+_PLAYER = {"harness": {"id": "ragen-verifiers"}, "runtime": {"type": "subprocess"}}
+"""Settings of the agent: a chat in this process."""
+
+
+class TasksetEnv(gymnasium.Env[str, str]):
+    """The tasks of a taskset; `step` takes the model's place in verifiers' `Env`.
+
+    A step gives the model's response, and returns the messages that the model would read next. The
+    last observation is empty, and its reward is the trace's; earlier rewards are 0. `truncated` is
+    verifiers' flag of an episode ended by a limit. The last `info` holds the trace's `info`,
+    `metrics` and `stop_condition`.
+
+    A copy or a pickle restarts the task and repeats the responses.
+
+    Args:
+        taskset: Id of a taskset, as for `vf-eval`.
+        options: Settings of the taskset.
+        env_id: Id of an `Env`; by default the taskset's own.
+        tasks: Number of tasks; larger seeds wrap around.
+        timeout: Maximum seconds until the next request to the model.
+        render_mode: None, the only mode.
+
+    Raises:
+        ValueError: If verifiers rejects the settings, or the `Env` has several agents.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(
+        self,
+        taskset: str,
+        options: dict[str, Any] | None = None,
+        *,
+        env_id: str = "",
+        tasks: int = 64,
+        timeout: float = 60.0,
+        render_mode: None = None,
+    ) -> None:
+        self.render_mode = render_mode
+        self.observation_space = observations()
+        self.action_space = actions()
+        self._config = _config(taskset, options or {}, env_id)
+        self._count, self._timeout = tasks, timeout
+        self._number: int | None = None
+        self._responses: list[str] = []
+        self._running = False
+        self._forget()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Start a task.
+
+        Args:
+            seed: Number of the task; drawn from `np_random` if None.
+            options: Must be empty.
+
+        Raises:
+            ValueError: If an option is given.
+            gymnasium.error.Error: If verifiers does not start the task.
+        """
+        if options:
+            raise ValueError(f"unknown reset options {sorted(options)}; there are none")
+        super().reset(seed=seed)
+        drawn = int(self.np_random.integers(self._count)) if seed is None else int(seed)
+        self._number, self._responses = drawn, []
+        request = self._start()
+        if request is None:
+            raise gymnasium.error.Error(f"task {drawn} requests no completion")
+        return _new_text(request), {}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Give the model's response.
+
+        Args:
+            action: The response. A lone surrogate, which UTF-8 cannot encode, is sent as "?".
+
+        Raises:
+            ResetNeeded: Before the first `reset` and after the end of an episode.
+            TypeError: If the response is not a str.
+            gymnasium.error.Error: If the task fails, with verifiers' error.
+        """
+        check_step(action, self._running)
+        if self._episode is None:
+            self._start()
+            for response in self._responses:
+                self._respond(response)
+        self._responses.append(action)
+        request = self._respond(action)
+        if request is not None:
+            return _new_text(request), 0.0, False, False, {}
+        trace = self._read_trace()
+        result = {"metrics": dict(trace.metrics), "stop_condition": trace.stop_condition}
+        truncated = bool(trace.is_truncated)
+        return "", float(trace.reward), not truncated, truncated, {**trace.info, **result}
+
+    def close(self) -> None:
+        """End the task."""
+        self._running = False
+        self._abandon()
+
+    def __getstate__(self) -> dict[str, Any]:
+        live = ("_env", "_episode", "_server", "_loaded", "_unread")
+        return {**vars(self), **dict.fromkeys(live)}
+
+    def _forget(self) -> None:
+        """Drop all objects of a running episode."""
+        self._env: Env[Any] | None = None
+        self._episode: Future[vf.Episode] | None = None
+        self._server: ModelServer | None = None
+        self._loaded: list[vf.Task] | None = None
+        self._unread: Iterator[vf.Task] | None = None
+
+    def _abandon(self) -> None:
+        """End the running episode by rejecting its requests."""
+        if self._episode is not None and self._server is not None:
+            self._server.close()
+            wait([self._episode], self._timeout)
+            self._episode = self._server = None
+
+    def _start(self) -> Messages | None:
+        """Start the task in the loop, and return the first request."""
+        self._abandon()
+        server = self._server = ModelServer()
+        self._episode = run_in_loop(self._play(server))
+        self._episode.add_done_callback(lambda _: server.requests.put(None))
+        self._running = True
+        return self._next_request()
+
+    def _respond(self, text: str) -> Messages | None:
+        assert self._server is not None
+        self._server.respond(sendable(text))
+        return self._next_request()
+
+    def _next_request(self) -> Messages | None:
+        """Return the next request; None at the end."""
+        assert self._server is not None
+        try:
+            request = self._server.next_request(self._timeout)
+        except TimeoutError as error:
+            self.close()
+            raise gymnasium.error.Error(str(error)) from None
+        if request is None:
+            self._running = False
+            self._read_trace()
+        return request
+
+    def _read_trace(self) -> vf.Trace:
+        """Return the trace of the finished episode."""
+        assert self._episode is not None
+        episode = self._episode.result()
+        if not episode.ok:
+            errors = [*episode.errors, *(e for trace in episode.traces for e in trace.errors)]
+            reasons = "; ".join(f"{error.type}: {error.message}" for error in errors)
+            raise gymnasium.error.Error(f"task {self._number}: {reasons}")
+        return episode.traces[0]
+
+    async def _play(self, server: ModelServer) -> vf.Episode:
+        """Run verifiers' episode of the task, with the server as its model."""
+        if self._env is None:
+            self._env = load_environment(self._config)
+        env, task = self._env, self._task()
+        runner, url = await server.listen()
+        try:
+            client = EvalClientConfig(base_url=url, api_key_var="NO_KEY")
+            async with env.serving():
+                return await env.run_slot(RunSlot(task), ModelContext("played", client))
+        finally:
+            await runner.cleanup()
+
+    def _task(self) -> vf.Task:
+        """Return the task; later tasks are not loaded."""
+        assert self._env is not None
+        assert self._number is not None
+        if self._loaded is None:
+            self._loaded, self._unread = [], islice(self._env.taskset, self._count)
+        wanted = self._number % self._count + 1
+        self._loaded += islice(self._unread or (), max(0, wanted - len(self._loaded)))
+        if not self._loaded:
+            raise ValueError("the taskset has no tasks")
+        return self._loaded[self._number % self._count % len(self._loaded)]
+
+
+def _config(taskset: str, options: dict[str, Any], env_id: str) -> vf.EnvConfig:
+    kind = env_config_type(taskset, env_id)
+    agents = [
+        name for name, f in kind.model_fields.items() if isinstance(f.default, vf.AgentConfig)
+    ]
+    if len(agents) != 1:
+        raise ValueError(
+            f"{env_id or taskset} has several agents, {agents}; only one can be played"
+        )
+    settings = {"id": env_id, "taskset": {"id": taskset, **options}, agents[0]: _PLAYER}
+    return kind.model_validate(settings)
+
+
+def _new_text(messages: Messages) -> str:
+    """Return the texts of the messages since the last response."""
+    since = 1 + max((i for i, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
+    return "\n\n".join(_text(message["content"]) for message in messages[since:])
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if part.get("type") == "text")
