@@ -140,8 +140,8 @@ def test_an_environment_of_another_package():
 @pytest.mark.parametrize(
     ("id_", "extras", "message"),
     [
-        ("ragen", {"seed": 0}, "the row has no env: give it one, or take"),
-        (LAKE, {"rollout": 0}, "the row has no seed: ragen_envs.integrations.skyrl_gym.rows makes"),
+        ("ragen", {"seed": 0}, "the row has no env; add one, or use"),
+        (LAKE, {"rollout": 0}, "the row has no seed; ragen_envs.integrations.skyrl_gym.rows makes"),
         (LAKE, {"seed": 0, "split": "all"}, "split 'all' is unknown"),
         ("ragen", {"seed": 0, "env": "Nothing-v0"}, "environment 'Nothing-v0' is not known"),
     ],
