@@ -1,4 +1,4 @@
-"""The replay buffer that hands verl whole groups of rollouts, chosen by the recipe's filter."""
+"""The replay buffer that gives verl whole groups of rollouts, selected by the recipe's filter."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _POLL = 0.05
-"""Seconds between two looks for rollouts; verl's 2 are longer than a small model's iteration."""
+"""Seconds between two checks for rollouts; verl's 2 exceed a small model's iteration."""
 _EXTRA = "extra_fields"
-"""The field of verl's rows that carries what its own fields have no place for."""
+"""Field of verl's rows for data that its own fields cannot hold."""
 _IN_VERL = FailedEpisode("an error in verl, whose traceback is in Ray's logs")
 
 
 class GroupSampler(ReplayBuffer):
-    """Waits for all groups of an iteration, and keeps those that say most.
+    """Waits for all groups of an iteration, and filters them.
 
     Args:
-        sampler_kwargs: the settings of a `FilterSettings`.
-        settings: verl's own of a replay buffer.
+        sampler_kwargs: The settings of a `FilterSettings`.
+        settings: verl's settings of a replay buffer.
 
     Attributes:
-        played: the trajectories of the latest sample before any filter, by group and rollout, of
-            groups without failures.
-        kept: those of them that the filter left, in the order of the rows that are returned; each
-            has a row for each of its sequences.
-        error: of the first episode of that sample that failed, None if all ended well.
+        played: Trajectories of the latest sample before the filter, by group and rollout, without
+            failed groups.
+        kept: Those that the filter keeps, in the order of the returned rows; each has a row per
+            sequence.
+        error: Error of the first failed episode of that sample; None if all succeeded.
     """
 
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
@@ -57,18 +57,18 @@ class GroupSampler(ReplayBuffer):
         partition_id: str,
         batch_size: int,
     ) -> tuple[KVBatchMeta, dict[str, float]]:
-        """Return the rollouts that are learned from, in the order of `played`, and their share.
+        """Return the rows of the rollouts to learn from, and their fraction.
 
-        Validation keeps all of them, and wants all.
+        Validation keeps all rollouts, and requires all.
 
         Args:
-            global_steps: the iteration.
+            global_steps: Number of the iteration.
             partition_id: `train` or `val`.
-            batch_size: groups to wait for.
+            batch_size: Number of groups to wait for.
 
         Raises:
-            UserError: if an episode met a user's mistake, such as prompts that leave no room, no
-                group is left, or a held-out episode ended in an error.
+            UserError: If an episode met a user's mistake, no group is left, or a held-out episode
+                ended in an error.
         """
         self._wait(partition_id, batch_size)
         ended = self._ended(partition_id)
@@ -95,7 +95,7 @@ class GroupSampler(ReplayBuffer):
         return KVBatchMeta(partition_id=partition_id, keys=rows, tags=tags), {"filter/kept": share}
 
     def _ended(self, partition_id: str) -> dict[str, Ended]:
-        """Return what came of episodes by the key of their first row, or by their group's."""
+        """Return finished episodes by the key of their first row, or by their group's."""
         keys = sorted(self.partitions[partition_id], key=_order)
         # Of several sequences, the first one carries the trajectory.
         firsts = [key for key in keys if _order(key)[-1] == 0]

@@ -1,4 +1,4 @@
-"""A process that samples answers by transformers for many episodes at once."""
+"""A process that samples responses by transformers for many episodes at once."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ragen_envs.core.instances import RandomStream
 from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 
 _QUIET = 0.02
-"""Seconds without a new request after which those that wait are answered: turns come together."""
+"""Seconds to wait for further requests before a batch is sampled."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """A request.
 
     Attributes:
-        ids: the conversation so far.
-        sampling: how it is answered; its seed is not read.
-        stream: the labels of the answer's random numbers.
+        ids: The conversation so far.
+        sampling: Sampling settings; the seed is not used.
+        stream: Labels of the response's random numbers.
     """
 
     ids: tuple[int, ...]
@@ -36,14 +36,14 @@ class Asked:
 
 
 class HFServer:
-    """Samples as the local driver does: an answer's tokens follow from its stream alone.
+    """Samples as the local driver does: a response's tokens depend on its stream alone.
 
     The keys and values of conversations are kept between their turns, until there are new weights
-    or the server is sent to sleep.
+    or the server sleeps.
 
     Args:
-        model_dir: the folder of the model.
-        largest: the most requests that are answered at once.
+        model_dir: Folder of the model.
+        largest: Maximum requests per batch.
     """
 
     def __init__(self, model_dir: str, largest: int) -> None:
@@ -51,7 +51,7 @@ class HFServer:
         # A published model may have 16 bits; the trainer's has these.
         self._loaded.model.float()
         self._largest = largest
-        self._waiting: list[tuple[Asked, asyncio.Future[Sampled]]] = []
+        self._waiting: list[tuple[Request, asyncio.Future[Sampled]]] = []
         self._version: int | None = None
         self._answering: asyncio.Task[None] | None = None
         self._conversations: set[str] = set()
@@ -72,14 +72,14 @@ class HFServer:
         conversation: str = "",
         **_: Any,
     ) -> TokenOutput:
-        """Answer a conversation.
+        """Sample a response.
 
         Args:
             request_id: verl's name of the request.
-            prompt_ids: the conversation.
-            sampling_params: `temperature`, `max_tokens` and, where there is one, `stop`.
-            stream: the labels of the answer's random numbers.
-            conversation: what tells it from others, the same for all its turns.
+            prompt_ids: The conversation.
+            sampling_params: `temperature`, `max_tokens` and, if there is one, `stop`.
+            stream: Labels of the response's random numbers.
+            conversation: Name of the conversation, the same for all its turns.
         """
         self._conversations.add(conversation)
         stop = sampling_params.get("stop") or [""]
@@ -87,7 +87,7 @@ class HFServer:
             sampling_params["temperature"], sampling_params["max_tokens"], stop[0], 0
         )
         future: asyncio.Future[Sampled] = asyncio.get_running_loop().create_future()
-        self._waiting.append((Asked(tuple(prompt_ids), sampling, tuple(stream)), future))
+        self._waiting.append((Request(tuple(prompt_ids), sampling, tuple(stream)), future))
         if self._answering is None or self._answering.done():
             self._answering = asyncio.create_task(self._answer())
         sampled = await future
@@ -99,7 +99,7 @@ class HFServer:
         )
 
     async def sleep(self) -> None:
-        """Let go of the keys and values of all conversations; the model stays in memory."""
+        """Drop the keys and values of all conversations; the model stays in memory."""
         self._decoder = None
         self._conversations = set()
 
@@ -107,7 +107,7 @@ class HFServer:
         """Do nothing: the model is there."""
 
     async def _answer(self) -> None:
-        """Answer those that wait until none does."""
+        """Sample responses until no request waits."""
         while self._waiting:
             known = 0
             while known != len(self._waiting):
@@ -140,7 +140,7 @@ class HFServer:
         return decoder
 
 
-def _sampled(decoder: Decoder, asked: Sequence[Asked]) -> list[Sampled]:
+def _sampled(decoder: Decoder, asked: Sequence[Request]) -> list[Sampled]:
     """Return the answers to requests, with nothing else under way."""
     answers = [decoder.submit(request.ids, RandomStream(*request.stream)) for request in asked]
     ended = 0

@@ -16,23 +16,23 @@ from ragen_starpo.recipes.sections import ClusterSettings
 
 _ANSWER_SECONDS = 5.0
 _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
-"""Ray's CPUs are only counts. verl books 3 for each process that trains, and some beside them."""
+"""Ray's CPUs are only counts. verl reserves 3 per training process, and some for others."""
 
 
 @contextlib.contextmanager
 def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -> Iterator[None]:
-    """Run inside with Ray, and leave no process of it behind.
+    """Run a block with Ray, and leave no process of it behind.
 
-    Without an address it is a Ray of this run's own: neither `RAY_ADDRESS` nor a Ray that somebody
-    has started on this machine is joined.
+    Without an address Ray belongs to this run: neither `RAY_ADDRESS` nor another Ray on this
+    machine is used.
 
     Args:
-        cluster: what the run wants.
-        device: that it trains on.
-        address: `HOST:PORT` of a cluster's head; None to start Ray on this machine alone.
+        cluster: The recipe's cluster settings.
+        device: Device that the run trains on.
+        address: `HOST:PORT` of a cluster's head; None to start Ray on this machine.
 
     Raises:
-        UserError: if nobody answers there, or the cluster is too small.
+        UserError: If no cluster answers, or it is too small.
     """
     variables = _variables(device)
     before = dict(os.environ)
@@ -51,10 +51,10 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
 
 
 def check_address(address: str) -> None:
-    """Check that somebody listens at an address.
+    """Check that a server listens at an address.
 
     Raises:
-        UserError: if it is not an address, or does not answer.
+        UserError: If it is not an address, or does not answer.
     """
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
@@ -69,7 +69,7 @@ def check_address(address: str) -> None:
 
 
 def _variables(device: Device) -> dict[str, str]:
-    """Return what all processes of the run have in their environment."""
+    """Return the environment variables of all processes of the run."""
     variables = {
         # verl's own way would read both only where it starts Ray itself.
         "TRANSFER_QUEUE_ENABLE": "1",
@@ -107,11 +107,7 @@ def _init(
 
 
 def _check_size(cluster: ClusterSettings, address: str | None) -> None:
-    """Check that there are as many nodes, with as many GPUs or counts of them.
-
-    Raises:
-        UserError: if not.
-    """
+    """Check that there are enough nodes, with enough GPUs or counts of them."""
     nodes = ray.nodes()  # type: ignore[no-untyped-call]
     sizes = [node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]]
     fitting = sum(size >= cluster.processes for size in sizes)

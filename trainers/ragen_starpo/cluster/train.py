@@ -1,4 +1,4 @@
-"""`ragen-train verl`: checks what can be checked, starts Ray and hands over to verl."""
+"""`ragen-train verl`: checks the recipe, starts Ray and runs verl."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def train(
     overrides: Sequence[str] = (),
     address: str | None = None,
 ) -> TrainingDirectory:
-    """Train to the recipe's last iteration; the same call goes on where a killed one ended.
+    """Train to the recipe's last iteration; the same call resumes a killed run.
 
     Args:
-        recipe: of the run.
-        model_dir: the folder of the model that training begins with; all nodes see it.
-        out: the directory of the run; all nodes see it.
-        overrides: hydra's, of verl's configuration.
-        address: of a Ray cluster; None for this machine alone.
+        recipe: The recipe of the run.
+        model_dir: Folder of the initial model, visible to all nodes.
+        out: Directory of the run, visible to all nodes.
+        overrides: hydra overrides of verl's configuration.
+        address: Address of a Ray cluster; None for this machine alone.
 
     Returns:
         The run.
@@ -66,10 +66,10 @@ def train(
 
 
 def device_of(cluster: ClusterSettings, address: str | None) -> Device:
-    """Return what a run trains on.
+    """Return the device that a run trains on.
 
     Raises:
-        UserError: if it wants GPUs that are not here (a cluster is asked later), or vLLM in
+        UserError: If it needs GPUs that this machine lacks (a cluster is checked later), or vLLM in
             versions that are not installed.
     """
     if address is None:
@@ -80,11 +80,7 @@ def device_of(cluster: ClusterSettings, address: str | None) -> Device:
 
 
 def _check_batches(mini_batch: int, cluster: ClusterSettings) -> None:
-    """Check that the processes can have equal shares.
-
-    Raises:
-        UserError: if not.
-    """
+    """Check that the processes get equal parts of a mini-batch."""
     processes = cluster.nodes * cluster.processes
     if mini_batch % processes:
         raise UserError(
@@ -97,7 +93,7 @@ def _run(config: DictConfig) -> None:
     """Train in Ray.
 
     Raises:
-        UserError: that was raised in the process that leads the run.
+        UserError: If the leading process raised it.
     """
     try:
         check_version()
