@@ -16,7 +16,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(_: argparse.Namespace) -> int:
-    """Print each id with what it is."""
+    """Print each id with its description."""
     ids = [id_ for game in all_games() for id_ in game.ids]
     width = max(map(len, ids))
     for id_ in ids:

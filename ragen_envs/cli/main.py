@@ -22,7 +22,7 @@ def parser() -> Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code: 2 for what was asked for wrongly."""
+    """Run the command; return the exit code: 2 for a usage error."""
     program = parser()
     try:
         options = program.parse(arguments)

@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
             arguments: the words of the command line; those of this process if None.
 
         Raises:
-            UsageError: if they are not a command with its options.
+            UsageError: If they are not a command with its options.
         """
         return self.parse_args(arguments)
 
@@ -58,10 +58,10 @@ def add_environment(parser: Parser) -> None:
 
 
 def served_by(options: argparse.Namespace) -> Served:
-    """Return what the options of `add_environment` say.
+    """Return the environment that the options of `add_environment` choose.
 
     Raises:
-        UsageError: if the protocol is not named, its packages are not installed, or the options
+        UsageError: If the protocol is not named, its packages are not installed, or the options
             lead to no text environment.
     """
     if not options.openenv:

@@ -49,7 +49,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until the process is told to end."""
+    """Serve until the process is interrupted."""
     served = served_by(options)
     limits = _limits(options)
     from ragen_envs.integrations.openenv.listening import listen, url_of

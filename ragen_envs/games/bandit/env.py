@@ -50,7 +50,7 @@ class BanditVariant:
 
     Attributes:
         name: the id without its namespace; it also names the streams.
-        reversed: whether the bold name stands on the low-risk arm.
+        reversed: Whether the bold name is on the low-risk arm.
         budget: one answer with one pull.
     """
 

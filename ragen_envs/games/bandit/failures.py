@@ -8,7 +8,7 @@ from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
 
 
 class BanditFailures(FailureLabeler):
-    """Reads episodes of the two-armed bandit."""
+    """Labels episodes of the two-armed bandit."""
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         """Return the names of the arms."""

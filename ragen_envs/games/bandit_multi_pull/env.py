@@ -52,7 +52,7 @@ class MultiPullVariant:
         budget: one pull a turn.
 
     Raises:
-        ValueError: for another number of arms.
+        ValueError: For any other number of arms.
     """
 
     name: str

@@ -20,7 +20,7 @@ class MultiPullFailures(FailureLabeler):
         return COLOURS[: len(episode.instance.percentages)]
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return what became of the best arm."""
+        """Return how the best arm was missed."""
         chances = episode.instance.percentages
         best = COLOURS[chances.index(max(chances))]
         pulled = [step.actions[0] if step.actions else "" for step in episode.steps]

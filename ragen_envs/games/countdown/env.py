@@ -26,11 +26,11 @@ class CountdownVariant:
 
     Attributes:
         name: the id without its namespace; it also names the stream of the instances.
-        generator: where the deals come from.
+        generator: Deals the numbers.
         budget: turns of one expression each.
 
     Raises:
-        ValueError: if a turn has several expressions, or there are more turns than an observation
+        ValueError: If a turn has several expressions, or there are more turns than an observation
             has room for.
     """
 
@@ -118,7 +118,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
 
     @property
     def tried(self) -> tuple[tuple[str, Tried], ...]:
-        """The different texts that were tried so far, each with what became of it."""
+        """The different expressions that were tried so far, each with its result."""
         return tuple(self._tried.items())
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Deal | None]:

@@ -17,7 +17,7 @@ Value: TypeAlias = int | Fraction
 """Exact; whole values are mostly ints, which are ten times as fast."""
 
 LONGEST = 100
-"""Characters of an expression; a longer text is none."""
+"""The maximum of characters in an expression."""
 _LONGEST_NUMBER = 4
 """Digits."""
 _OTHER_SIGNS = str.maketrans(
@@ -41,7 +41,7 @@ _OPERATIONS: dict[str, tuple[int, Callable[[Value, Value], Value]]] = {
 
 
 class Expression(NamedTuple):
-    """What a text says.
+    """An expression that was read from a text.
 
     Attributes:
         text: the expression with single blanks around its signs.
@@ -55,18 +55,18 @@ class Expression(NamedTuple):
 
 
 def plain(body: str) -> str:
-    """Return what counts of a text: the beginning of it, in one line of printable ASCII.
+    """Return the start of a text as one line of printable ASCII.
 
-    Other signs for the same operations become + - * /; what else is not ASCII becomes a ?.
+    Other signs for the same operations become + - * /; any other non-ASCII character becomes a ?.
     """
     line = " ".join(body.translate(_OTHER_SIGNS).split())[:LONGEST].rstrip()
     return "".join([c if " " <= c <= "~" else "?" for c in line])
 
 
 def expression_of(text: str) -> Expression | None:
-    """Return the expression that a text is, None if it is none.
+    """Return the expression in a text; None if it is not an expression.
 
-    What stands behind a sign of equality is not read. Linear in the length of the text, and total:
+    The part after an equals sign is ignored. Linear in the length of the text, and total:
     any str is taken.
     """
     return _read(text) if len(text) <= LONGEST else None
@@ -76,7 +76,7 @@ def expression_of(text: str) -> Expression | None:
 def _read(whole: str) -> Expression | None:
     text, _, _ = whole.partition("=")
     tokens = _TOKEN.findall(text)
-    # Blanks divide numbers and are nothing else; whatever is no token is missing from the tokens.
+    # Blanks separate numbers. Characters outside any token are dropped.
     if not tokens or "".join(tokens) != "".join(text.split()):
         return None
     if any(len(token) > _LONGEST_NUMBER for token in tokens):
@@ -93,7 +93,7 @@ class _Worked:
         self._by_zero = False
 
     def through(self, tokens: list[str]) -> Expression | None:
-        """Return what the tokens are, None if they are no expression."""
+        """Return the expression of the tokens; None if they are not an expression."""
         written: list[str] = []
         numbers: list[int] = []
         after_value = False

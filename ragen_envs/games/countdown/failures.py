@@ -40,7 +40,7 @@ class CountdownFailures(FailureLabeler):
 
 
 def _tried(step: FinishedTurn) -> Tried:
-    """Return what became of a turn's expression."""
+    """Return the result of a turn's expression."""
     tried: Tried = dict(step.after)[step.actions[0]]
     return tried
 
@@ -51,7 +51,7 @@ def _is_one_step_short(tried: Tried, target: int) -> bool:
 
 
 def _combined(value: Value, b: int) -> list[Fraction]:
-    """Return what two numbers give by one sign, in either order; b is not 0."""
+    """Return all results of one operation on two numbers, in either order; b is not 0."""
     a = Fraction(value)
     values = [a + b, a - b, b - a, a * b, a / b]
     return [*values, b / a] if a else values

@@ -18,14 +18,14 @@ class Generator:
 
     Args:
         tiles: the numbers that are drawn from, each as often as it may be dealt.
-        count: how many are dealt, 3 to 6.
+        count: Number of tiles dealt, 3 to 6.
         min_target: the least target.
         max_target: the greatest.
         fewest_used: numbers that each solution takes, at least.
         max_solutions: ways to the target, see `ragen_envs.games.countdown.solver`, at most.
 
     Raises:
-        ValueError: for numbers below 1, too few or too many of them, or an empty range.
+        ValueError: For numbers below 1, too few or too many of them, or an empty range.
     """
 
     tiles: tuple[int, ...] = tuple(range(1, 26))

@@ -16,9 +16,9 @@ class Deal:
     """An instance: the numbers that may be combined, and the one to reach.
 
     Attributes:
-        numbers: in ascending order.
-        target: what an expression of them should give.
-        solutions: how many there are, as `ragen_envs.games.countdown.solver` counts them.
+        numbers: The numbers, in ascending order.
+        target: The value to reach.
+        solutions: Number of solutions, as `ragen_envs.games.countdown.solver` counts them.
     """
 
     numbers: tuple[int, ...]

@@ -24,7 +24,7 @@ class Ways:
     """The ways to combine the numbers of a deal; sets of them are the bits of an int.
 
     Args:
-        numbers: at most six.
+        numbers: The numbers, at most six.
     """
 
     def __init__(self, numbers: tuple[int, ...]) -> None:
@@ -52,7 +52,7 @@ class Ways:
         """Return a way of a set to a value as text, and its last sign, "" for a number alone.
 
         Raises:
-            ValueError: if there is none.
+            ValueError: If the target is out of reach.
         """
         if numbers.bit_count() == 1 and self.to(numbers, value):
             return str(value), ""
@@ -171,7 +171,7 @@ def solution(numbers: tuple[int, ...], target: int) -> str:
     """Return a solution with as few numbers as there is one.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: If the target is out of reach.
     """
     ways = ways_of(numbers)
     for some in sorted(range(1, 1 << len(numbers)), key=int.bit_count):

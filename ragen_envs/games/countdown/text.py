@@ -1,4 +1,4 @@
-"""The texts of Countdown: its rules, what became of each expression, and how answers are read."""
+"""The texts of Countdown: its rules, the results of expressions, and how responses are read."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ragen_envs.games.countdown.rules import unused
 
 
 class Tried(NamedTuple):
-    """What became of an expression.
+    """The result of an expression.
 
     Attributes:
-        value: what it gives, None if it is no expression or could not be used.
+        value: The value; None if the text is not a usable expression.
         rest: the numbers that it did not use, in order; () if it could not be used.
-        distance: how far the value is from the target, to nine digits; infinite without one.
+        distance: Distance from the target, to nine digits; infinite without a value.
     """
 
     value: Value | None
@@ -34,10 +34,10 @@ _CHAINED = 4
 
 
 def rules(count: int, turns: int) -> str:
-    """Return what the player is told once.
+    """Return the rules.
 
     Args:
-        count: how many numbers there are.
+        count: Number of numbers.
         turns: the most answers of an episode.
     """
     return (
@@ -58,12 +58,12 @@ def dealt(numbers: Sequence[int], target: int) -> str:
 
 @lru_cache(maxsize=4096)
 def tried(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str, Tried]:
-    """Return what a player is told of an expression, and what became of it.
+    """Return the feedback on an expression, and its result.
 
     Args:
-        answered: what was written, as `plain` has it.
+        answered: The text of the expression, as `plain` returns it.
         numbers: those that may be used.
-        target: what it should give.
+        target: The value to reach.
     """
     expression = expression_of(answered)
     if expression is None:

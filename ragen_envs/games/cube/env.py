@@ -30,13 +30,13 @@ class CubeVariant:
 
     Attributes:
         name: the id without its namespace; it also names the stream of the instances.
-        generator: where the cubes come from.
-        vocabulary: the letters of the colours.
-        notation: the names of the moves, `LETTERS` or `WORDS`.
-        budget: turns and actions of an episode.
+        generator: Generates the cubes.
+        vocabulary: The letters of the colours.
+        notation: The names of the moves, `LETTERS` or `WORDS`.
+        budget: Maximum turns and actions per episode.
 
     Raises:
-        ValueError: for another notation, or if the longest of the shortest solutions does not fit
+        ValueError: For another notation, or if the longest of the shortest solutions does not fit
             into the budget.
     """
 

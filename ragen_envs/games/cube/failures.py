@@ -10,7 +10,7 @@ from ragen_envs.games.cube.solver import distance
 
 
 class CubeFailures(FailureLabeler):
-    """Reads episodes of the cube; a state is its stickers, whose distance to solved is known."""
+    """Labels episodes of the cube; a state is its stickers, whose distance to solved is known."""
 
     def read_state(self, env: Any) -> Hashable:
         """Return the stickers."""

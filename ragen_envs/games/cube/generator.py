@@ -24,7 +24,7 @@ class Generator:
         max_length: moves of the shortest solution at most.
 
     Raises:
-        ValueError: if they are not in order, or not between 1 and 9.
+        ValueError: If they are not in order, or not between 1 and 9.
     """
 
     min_length: int = 1

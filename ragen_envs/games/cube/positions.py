@@ -39,7 +39,7 @@ class Positions:
     """The positions by their numbers. Use `positions`, which makes it once a process.
 
     Attributes:
-        moves: for each move the order and the twists that follow each, two arrays of shapes
+        moves: The order and the twists after each move, two arrays of shapes
             (5040,) and (729,).
     """
 
@@ -78,7 +78,7 @@ class Positions:
         return [TWISTS * orders[order] + turned[twists] for orders, turned in self._steps]
 
     def _moved(self, move: int) -> tuple[Numbers, Numbers]:
-        """Return the orders and the twists after a move, from what it does to a solved cube."""
+        """Return the orders and twists after a move, derived from its effect on a solved cube."""
         form = "".join(MOVES[move](_FORM))
         pieces = [_READ[form[a] + form[b] + form[c]] for a, b, c in _CORNERS]
         source = [piece for piece, _ in pieces]

@@ -84,7 +84,7 @@ def _generated(*generators: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 MOVES = tuple(turn for cycles in _QUARTERS for turn in _powers(_sources(cycles)))
-"""What each of `ACTIONS` does."""
+"""The effect of each of `ACTIONS`."""
 _WAYS = _generated(_sources(_AROUND), _sources(_OVER))
 ROTATIONS = tuple(itemgetter(*way) for way in _WAYS)
 """The 24 ways to hold a cube."""

@@ -25,7 +25,7 @@ _FILLING = " \n"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The letters of the six colours, in the order of `FACES`, and what they stand for."""
+    """The letters of the six colours, in the order of `FACES`, and their meaning."""
 
     letters: str
     meaning: str
@@ -38,7 +38,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Notation:
-    """The names of the nine moves, in the order of `ACTIONS`, and what they stand for."""
+    """The names of the nine moves, in the order of `ACTIONS`, and their meaning."""
 
     names: tuple[str, ...]
     meaning: str
@@ -94,12 +94,12 @@ def net(stickers: str, vocabulary: Vocabulary) -> str:
 
 
 def rules(legend: str, notation: Notation, budget: Budget) -> str:
-    """Return what the player is told once.
+    """Return the rules.
 
     Args:
         legend: the line that says what the stickers show.
         notation: the names of the moves.
-        budget: of an episode.
+        budget: Budget of an episode.
     """
     return (
         "You are turning the faces of a 2x2x2 cube: bring each face to a single colour, whichever "

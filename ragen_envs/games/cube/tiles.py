@@ -1,4 +1,4 @@
-"""What the squares of the unfolded cube show, as numbers and in colours."""
+"""The squares of the unfolded cube, as numbers and as colours."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ class FrozenLakeVariant:
 
     Attributes:
         name: the id without its namespace; it also names the streams.
-        generator: where the lakes come from.
-        slip: how slippery they are.
-        vocabulary: how they read.
-        coordinates: whether the places are told below the grid.
-        budget: turns and actions of an episode.
+        generator: Generates the lakes.
+        slip: Probabilities of slipping.
+        vocabulary: Symbols of the grid.
+        coordinates: Whether coordinates are listed below the grid.
+        budget: Maximum turns and actions per episode.
 
     Raises:
-        ValueError: if the longest way to a goal does not fit into the budget.
+        ValueError: If the longest way to a goal does not fit into the budget.
     """
 
     name: str

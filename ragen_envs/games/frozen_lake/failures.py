@@ -16,7 +16,7 @@ _TIE = 1e-9
 
 
 class FrozenLakeFailures(FailureLabeler):
-    """Reads episodes of FrozenLake; a state is the player's square.
+    """Labels episodes of FrozenLake; a state is the player's square.
 
     A turn's actions are chosen before any of them slips, so a turn is judged as one choice: by the
     chance of success of its actions with the best play after them, against that of the best plan.
@@ -72,7 +72,7 @@ class FrozenLakeFailures(FailureLabeler):
 
 
 def _is_best(episode: FinishedEpisode, step: FinishedTurn) -> bool:
-    """Tell whether a turn's plan had the best chance of success; doing nothing is not a plan.
+    """Return whether a turn's plan had the best chance of success; doing nothing is not a plan.
 
     Of a turn that ended the game only what was run is judged: what else the plan held, or lacked,
     did no harm.
@@ -88,7 +88,7 @@ def _best_chance(episode: FinishedEpisode, step: FinishedTurn) -> float:
 
 
 def chance_of(episode: FinishedEpisode, step: FinishedTurn) -> float:
-    """Return the chance of success of what a turn ran, with the best play after it.
+    """Return the chance of success after a turn's actions, followed by the best play.
 
     If the turn ended the game, the best play may go on within it.
     """

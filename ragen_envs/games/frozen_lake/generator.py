@@ -1,4 +1,4 @@
-"""The generator of lakes, whose goal is in reach and never beside the start."""
+"""The generator of lakes, whose goal is reachable and not adjacent to the start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Generator:
         max_length: steps from start to goal at most, over ice that does not slip.
 
     Raises:
-        ValueError: if that is shorter than the shortest way may be.
+        ValueError: If the maximum is below the minimum length.
     """
 
     size: int = 4

@@ -39,7 +39,7 @@ class Slip:
 
     @cached_property
     def turns(self) -> tuple[int, ...]:
-        """What `turn` gives for each roll."""
+        """The direction that `turn` returns for each roll."""
         return tuple(map(self.turn, range(self.total)))
 
     def turn(self, roll: int) -> int:
@@ -100,7 +100,7 @@ class Lake:
 
     @cached_property
     def digest(self) -> str:
-        """The content hash, equal for rotations, reflections and what lies out of reach.
+        """The content hash, equal for rotations, reflections and any unreachable squares.
 
         Squares that cannot be reached are counted as holes: they play no part in the game.
         """
@@ -117,7 +117,7 @@ class Lake:
 
     @cached_property
     def board(self) -> str:
-        """The map without its start; what lies out of reach is holes."""
+        """The map without its start; unreachable squares are holes."""
         return self._within_reach.replace(START, FROZEN)
 
     @cached_property

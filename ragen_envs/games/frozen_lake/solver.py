@@ -67,12 +67,12 @@ class Solver:
 
 
 class _Game:
-    """A map without its start: its states and what actions do to them.
+    """A map without its start: its states and transitions.
 
     Attributes:
         states: the number of each square that is ice or goal. Holes are none: from them nothing
             reaches the goal.
-        moves: of shape (actions, states, states), the odds to get from one to another.
+        moves: Transition probabilities, of shape (actions, states, states).
     """
 
     def __init__(self, board: str, width: int, slip: Slip) -> None:
@@ -102,8 +102,8 @@ class _Game:
         There are no more turns in it than actions, as more would be worth nothing.
 
         Args:
-            budget: of an episode.
-            idle: whether turns without an action are allowed for. If not, what is left when each
+            budget: Budget of an episode.
+            idle: Whether turns without an action are considered. If not, what is left when each
                 turn had one is right, and the rest is not.
         """
         actions = budget.max_actions

@@ -35,7 +35,7 @@ class Vocabulary:
 
     @property
     def legend(self) -> str:
-        """What the symbols mean, as a line of the rules."""
+        """The meaning of the symbols, as a line of the rules."""
         return (
             f"Symbols: {self.player} you, {self.frozen} ice, {self.hole} hole, {self.goal} goal, "
             f"{self.player_in_hole} you in a hole, {self.player_on_goal} you on the goal."
@@ -50,7 +50,7 @@ class Vocabulary:
 
     @cached_property
     def with_player(self) -> dict[str, str]:
-        """What each square shows when the player stands on it, by what it shows else."""
+        """The symbol of each square with the player on it, by its symbol without."""
         return {
             self.frozen: self.player,
             self.hole: self.player_in_hole,
@@ -65,12 +65,12 @@ NEW = Vocabulary("A", ".", "H", "T", "D", "@")
 
 
 def rules(legend: str, slip: Slip, budget: Budget) -> str:
-    """Return what the player is told once.
+    """Return the rules.
 
     Args:
         legend: the line that says what the squares show.
-        slip: how slippery the ice is.
-        budget: of an episode.
+        slip: Probabilities of slipping.
+        budget: Budget of an episode.
     """
     return (
         "You are walking on a frozen lake: reach the goal and do not fall into a hole.\n"

@@ -1,4 +1,4 @@
-"""What the squares of FrozenLake show, as numbers and in colours."""
+"""The squares of FrozenLake, as numbers and as colours."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ class MastermindVariant:
 
     Attributes:
         name: the id without its namespace; it also names the streams.
-        generator: where the openings come from.
+        generator: Generates the openings.
         budget: turns of one guess each.
 
     Raises:
-        ValueError: if a turn has several guesses.
+        ValueError: If a turn has several guesses.
     """
 
     name: str

@@ -11,7 +11,7 @@ from ragen_envs.games.mastermind.solver import solver
 
 
 class MastermindFailures(FailureLabeler):
-    """Reads episodes of Mastermind; a state is the set of codes that agree with all answers.
+    """Labels episodes of Mastermind; a state is the set of codes that agree with all answers.
 
     A guess is judged by what was known when it was made, not by the code: by the exact chance of
     success with the best play after it, see `ragen_envs.games.mastermind.solver`.
@@ -36,7 +36,7 @@ class MastermindFailures(FailureLabeler):
 
 
 def _cause(every: Codes, step: FinishedTurn) -> str | None:
-    """Return what lowered the chance of success in a turn, None if nothing did."""
+    """Return why a turn lowered the chance of success; None if it did not."""
     best = solver(every.pegs)
     codes, guesses = every.members(step.before), min(step.turns_left, step.actions_left)
     most = best.best(codes, guesses).found

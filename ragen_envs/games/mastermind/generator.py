@@ -20,7 +20,7 @@ class Generator:
         most: and at most.
 
     Raises:
-        ValueError: if that is an empty range.
+        ValueError: If the range is empty.
     """
 
     pegs: int = 3

@@ -40,12 +40,12 @@ class Codes:
 
     Attributes:
         pegs: places of a code.
-        colours: how many there are.
+        colours: Number of colours.
         codes: all of them.
         names: the guesses as text, such as "A A B".
         kinds: the different answers.
         win: the number of the answer to the right guess.
-        answers: for each guess and each secret the number of the answer, shape (codes, codes).
+        answers: Index of the answer for each guess and secret, of shape (codes, codes).
         rows: the same as one bytes object a guess.
     """
 
@@ -101,7 +101,7 @@ def all_codes(pegs: int, colours: int = len(LETTERS)) -> Codes:
     """Return the codes of a size.
 
     Raises:
-        ValueError: for more pegs or colours than there are answers and letters for.
+        ValueError: For more pegs or colours than answers and letters exist for.
     """
     return _kept(pegs, colours)
 

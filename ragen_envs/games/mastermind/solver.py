@@ -28,7 +28,7 @@ class Best(NamedTuple):
     """The best play from a set of codes.
 
     Attributes:
-        found: how many of them it finds.
+        found: Number of codes that it finds.
         guess: the number of its first guess.
     """
 
@@ -56,7 +56,7 @@ class Solver:
         Args:
             codes: the numbers of the possible codes, in order, at least one.
             guess: the number of the guess, which need not be one of them.
-            guesses: how many are left, this one included.
+            guesses: Guesses left, this one included.
         """
         if guesses == 1:
             return int(guess in codes)
@@ -68,7 +68,7 @@ class Solver:
 
         Args:
             codes: the numbers of the possible codes, in order, at least one.
-            guesses: how many are left, at least one.
+            guesses: Guesses left, at least one.
         """
         if guesses == 1 or len(codes) <= 2:
             return Best(min(guesses, len(codes)), codes[0])
@@ -121,7 +121,7 @@ class Solver:
         Args:
             codes: the possible ones.
             answers: the guess's answer to each.
-            guesses: how many are left, this one included.
+            guesses: Guesses left, this one included.
             most: a bound for the codes of one answer.
             enough: nothing up to this is of interest.
         """

@@ -15,7 +15,7 @@ _HEAD = "Guesses so far, with their answers:"
 
 
 def rules(pegs: int, turns: int) -> str:
-    """Return what the player is told once."""
+    """Return the rules."""
     return (
         f"You are playing Mastermind: find the secret code of {pegs} pegs. Each peg has one of "
         f"{len(LETTERS)} colours, {', '.join(LETTERS)}, and several pegs may have the same.\n"

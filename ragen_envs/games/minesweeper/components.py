@@ -25,7 +25,7 @@ class Component(NamedTuple):
 
     Attributes:
         boxes: sets of squares, apart from each other.
-        ways: by the number of mines, in how many ways the squares hold so many.
+        ways: Number of layouts, by the number of mines.
         mined: for each box, by the number of mines in all, how many mines the box has in those ways
             together.
     """
@@ -36,7 +36,7 @@ class Component(NamedTuple):
 
 
 def settled(closed: int, clues: list[Clue]) -> tuple[int, int, list[Clue]]:
-    """Return the mines and the safe squares by single digits, and what is left of the clues."""
+    """Return the mines and safe squares that single digits imply, and the remaining clues."""
     sure = safe = 0
     while True:
         left: dict[int, int] = {}
@@ -103,7 +103,7 @@ def _packing(squares: int) -> tuple[int, int]:
 def _layers(clues: tuple[Clue, ...], boxes: tuple[int, ...]) -> list[dict[int, int]]:
     """Return for the first 0, 1, ... boxes what they leave of the clues, with the ways to do so.
 
-    What is left of all clues is one int, `_DIGIT` bits each. The ways are one int too, of
+    The remaining clues are one int, `_DIGIT` bits each. The ways are one int too, of
     polynomials in the number of mines: the first counts them, and the next ones the mines of each
     box in them. So one sum of ints adds all of them up.
     """

@@ -16,11 +16,11 @@ from ragen_envs.games.minesweeper.rules import CLOSED, members
 
 
 class Counts(NamedTuple):
-    """What a board allows.
+    """The layouts that a board allows.
 
     Attributes:
-        total: how many layouts of mines.
-        mined: for each closed square, in how many of them it has a mine; in ascending order.
+        total: Number of layouts of mines.
+        mined: Number of layouts with a mine, for each closed square in ascending order.
     """
 
     total: int
@@ -31,9 +31,9 @@ class Layouts:
     """The layouts of mines that a board allows.
 
     Args:
-        neighbours: of each square, as `rules.neighbours_of` says.
-        shown: what the squares show, along the rows, as `rules.shown` says.
-        mines: how many there are.
+        neighbours: Neighbours of each square, as `rules.neighbours_of` returns them.
+        shown: Symbols of the squares, row by row, as `rules.shown` returns them.
+        mines: Number of mines.
     """
 
     def __init__(self, neighbours: tuple[int, ...], shown: str, mines: int) -> None:

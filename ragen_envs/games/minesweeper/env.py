@@ -32,14 +32,14 @@ class MinesweeperVariant:
 
     Attributes:
         name: the id without its namespace; it also names the streams.
-        generator: where the openings come from.
+        generator: Generates the openings.
         budget: turns of one square each.
         expected: where the generator has `max_layouts=None`, the mean success of the reference
             player on its openings, which is the `ceiling` of those that ship with no estimate of
             their own; None elsewhere, where the ceiling is exact.
 
     Raises:
-        ValueError: if a turn opens several squares, the turns are fewer than the squares that there
+        ValueError: If a turn opens several squares, the turns are fewer than the squares that there
             may be to open, or `expected` is missing or too much.
     """
 

@@ -10,9 +10,9 @@ from ragen_envs.games.minesweeper.text import names_of
 
 
 class MinesweeperFailures(FailureLabeler):
-    """Reads episodes of Minesweeper; a state is what the player can know.
+    """Labels episodes of Minesweeper; a state is the player's knowledge.
 
-    A square is judged by what was known when it was opened, not by what lay under it: by the exact
+    A square is judged by the knowledge when it was opened, not by its content: by the exact
     chance of success with the best play after it, see `ragen_envs.games.minesweeper.solver`. On
     boards
     that are too large for that it is the exact chance of a mine, see
@@ -20,14 +20,14 @@ class MinesweeperFailures(FailureLabeler):
     """
 
     def read_state(self, env: Any) -> Hashable:
-        """Return what the player can know."""
+        """Return the player's knowledge."""
         known: Hashable = env.known
         return known
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return the mine that was opened, and whether it could have been avoided."""
         last = episode.steps[-1]
-        # What is known stays as it was; an open square would change nothing at all.
+        # Opening a mine leaves the knowledge unchanged; an open square is not effective.
         if not last.effective or last.after != last.before:
             return None
         return Failure(_cause(episode, last), last.number)

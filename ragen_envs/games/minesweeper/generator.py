@@ -35,7 +35,7 @@ class Generator:
             are, which are counted and not listed. There are at least 2.
 
     Raises:
-        ValueError: for sizes or mines that no board has.
+        ValueError: For sizes or numbers of mines that no board has.
     """
 
     min_size: int = 4

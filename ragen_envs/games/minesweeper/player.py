@@ -1,4 +1,4 @@
-"""What every player of Minesweeper tells: of what is known, the risks and the best square."""
+"""The interface of the players: the risks and the best square, given the knowledge."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Generic, TypeVar
 from ragen_envs.core.instances import RandomStream
 
 K = TypeVar("K")
-"""What is known; equal where the same is known."""
+"""The knowledge of a player; equal knowledge compares equal."""
 
 
 class Player(ABC, Generic[K]):
     """A player on one opening.
 
     Attributes:
-        start: what is known at the start.
+        start: The knowledge at the start.
     """
 
     start: K
@@ -26,11 +26,11 @@ class Player(ABC, Generic[K]):
 
     @abstractmethod
     def after(self, knowledge: K, board: str, opened: int) -> K:
-        """Return what is known when more squares are open.
+        """Return the knowledge after more squares are opened.
 
         Args:
-            knowledge: what was known.
-            board: what the squares show now, as `rules.shown` says it.
+            knowledge: The knowledge before.
+            board: Symbols of the squares now, as `rules.shown` returns them.
             opened: the squares that are open now.
         """
 

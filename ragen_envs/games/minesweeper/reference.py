@@ -2,7 +2,7 @@
 
 It opens a square that is surely safe, or else one with the lowest chance of a mine; of equal ones
 the one with the fewest squares around it, which shows a 0 most often, and of those the first. A
-player who also weighs what a square would show can do better, so its success is no ceiling.
+player who also weighs what a square would show can do better, so its success is not an upper bound.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _KEPT = 64
 
 
 class Shown(NamedTuple):
-    """What is shown, which is all that is known.
+    """The knowledge: the symbols on the board.
 
     Attributes:
         opened: the open squares.
-        board: what the squares show, as `rules.shown` says it.
+        board: Symbols of the squares, as `rules.shown` returns them.
     """
 
     opened: int
@@ -38,7 +38,7 @@ class Reference(Player[Shown]):
     """The reference player on one opening. Use `reference`, which keeps the recent ones.
 
     Args:
-        opening: what is shown at the start.
+        opening: The opening.
     """
 
     def __init__(self, opening: Opening) -> None:
@@ -56,7 +56,7 @@ class Reference(Player[Shown]):
         return self._layouts.layout((stream.word() << 64 | stream.word()) * total >> 128)
 
     def after(self, knowledge: Shown, board: str, opened: int) -> Shown:  # noqa: ARG002 (a Player's)
-        """Return what is known when more squares are open."""
+        """Return the knowledge after more squares are opened."""
         return Shown(opened, board)
 
     def count(self, knowledge: Shown) -> int:

@@ -1,4 +1,4 @@
-"""The rules of Minesweeper: boards, openings, and what opening a square shows. Pure: no randomness.
+"""The rules of Minesweeper: boards, openings, and opening a square. Pure: no randomness.
 
 Squares are numbered along the rows. A set of squares is an int whose bit i stands for square i.
 """
@@ -57,12 +57,12 @@ def shown(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
 
 
 def uncovered(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
-    """Return what a board shows after more squares of it were opened.
+    """Return a board after more squares are opened.
 
     Args:
-        neighbours: of each square, as a set of squares.
+        neighbours: Neighbours of each square, as a set of squares.
         mines: the squares with one.
-        board: what it showed: its squares along the rows, without line ends.
+        board: The board before: its squares row by row, without line ends.
         fresh: the squares that are newly open, none of them with a mine.
     """
     for square in members(fresh):
@@ -73,11 +73,11 @@ def uncovered(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -
 
 @dataclass(frozen=True)
 class Opening:
-    """What a player sees first: some open squares, and how many mines there are.
+    """An instance: some open squares, and the number of mines.
 
     Attributes:
         board: rows of equal length joined by line ends; a digit for an open square, # for another.
-        mines: how many of the closed squares have one.
+        mines: Number of mines in closed squares.
         ceiling: the best player's chance of success, if it is known already.
     """
 
@@ -131,7 +131,7 @@ def layouts_of(opening: Opening) -> Iterator[int]:
     """Yield the sets of as many mines as there are that give the opening's digits.
 
     The digits are taken one by one: each says how many of the squares around it that no digit
-    before it has settled have a mine. What no digit touches is filled last.
+    before it has settled have a mine. Squares that no digit touches are filled last.
     """
     squares = opening.board.replace("\n", "")
     clues: list[tuple[int, int]] = []

@@ -25,7 +25,7 @@ from ragen_envs.games.minesweeper.rules import Opening, members, open_after, sho
 
 
 class Knowledge(NamedTuple):
-    """What is shown, and what it allows.
+    """The knowledge: the board and the layouts that it allows.
 
     Attributes:
         opened: the open squares.
@@ -40,14 +40,14 @@ class Solver(Player[Knowledge]):
     """The best player on one opening. Use `solver`, which keeps the recent ones.
 
     Args:
-        opening: what is shown at the start.
+        opening: The opening.
     """
 
     def __init__(self, opening: Opening) -> None:
         self._neighbours = opening.neighbours
         self._all = (1 << len(opening.neighbours)) - 1
         self.start = Knowledge(opening.opened, opening.layouts)
-        # What is known follows from the open squares and one of the layouts that they allow.
+        # The knowledge follows from the open squares and one of the layouts that they allow.
         self._wins: dict[tuple[int, int], int] = {}
         self._after: dict[str, Knowledge] = {}
         self._mined: dict[tuple[int, int], dict[int, int]] = {}
@@ -93,11 +93,11 @@ class Solver(Player[Knowledge]):
         return found
 
     def after(self, knowledge: Knowledge, board: str, opened: int) -> Knowledge:
-        """Return what is known when more squares are open.
+        """Return the knowledge after more squares are opened.
 
         Args:
-            knowledge: what was known.
-            board: what the squares show now, as `rules.shown` says it.
+            knowledge: The knowledge before.
+            board: Symbols of the squares now, as `rules.shown` returns them.
             opened: the squares that are open now.
         """
         known = self._after.get(board)

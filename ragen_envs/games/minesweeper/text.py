@@ -15,15 +15,15 @@ SYMBOLS = (
     f"Symbols: {CLOSED} a closed square; a digit, an open square with so many mines among the "
     f"squares around it, diagonal ones included; {HIT} a mine that you opened."
 )
-"""What the squares show, as a line of the rules."""
+"""The symbols of the squares, as a line of the rules."""
 
 
 def rules(legend: str, turns: int) -> str:
-    """Return what the player is told once.
+    """Return the rules.
 
     Args:
         legend: the line that says what the squares show.
-        turns: of an episode.
+        turns: Maximum turns per episode.
     """
     return (
         "You are playing Minesweeper: open every square that has no mine, and none that has one.\n"
@@ -55,7 +55,7 @@ def board(squares: str, width: int, mines: int) -> str:
     Args:
         squares: one symbol a square, along the rows.
         width: columns.
-        mines: how many mines there are.
+        mines: Number of mines.
     """
     rows = [squares[i : i + width] for i in range(0, len(squares), width)]
     margin = len(str(len(rows)))

@@ -1,4 +1,4 @@
-"""What the squares of Minesweeper show, as numbers and in colours."""
+"""The squares of Minesweeper, as numbers and as colours."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A state is the player's cell and the cell of each box, all counted along the rows of the room's
 interior (its squares without the outer wall). With n cells, the state (p, b1, b2) is bit
 p + n * b1 + n * n * b2, so that moving the player, or the player and a box, is one shift of the
-whole set. Boxes are told apart, which costs a factor of two and saves all bookkeeping.
+whole set. Boxes are distinguished, which costs a factor of two and saves all bookkeeping.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Bitboard:
         boxes: number of boxes.
 
     Raises:
-        ValueError: if the room has too many states, see `check_size`.
+        ValueError: If the room has too many states, see `check_size`.
     """
 
     def __init__(self, height: int, width: int, boxes: int) -> None:
@@ -69,7 +69,7 @@ class Bitboard:
         return states & self._free
 
     def layers(self, floor: CellSet, targets: Sequence[int]) -> Iterator[StateSet]:
-        """Yield the states that are 0, 1, 2, ... moves from solved, until there are none."""
+        """Yield the states that are 0, 1, 2, ... moves from solved, until no states are left."""
         placeable = floor * self._everywhere
         arrivals = [placeable & landing for landing, _, _ in self._steps]
         seen = layer = self.solved(floor, targets)
@@ -88,7 +88,7 @@ class Bitboard:
         return down | down >> 2 * width | across | across >> 2
 
     def grown(self, cells: CellSet) -> CellSet:
-        """Return the cells and all beside them; perhaps some beyond the last row too."""
+        """Return the cells and their neighbours, perhaps some beyond the last row."""
         width = self.width
         aside = (cells & self._not_last_column) << 1 | (cells & self._not_first_column) >> 1
         return cells | cells << width | cells >> width | aside
@@ -113,7 +113,7 @@ class Bitboard:
         return before
 
     def _step(self, dy: int, dx: int) -> tuple[StateSet, int, list[tuple[StateSet, int]]]:
-        """Return what undoing a move needs.
+        """Return the data that undoing a move needs.
 
         These are the states in which a player can stand before it (not those in which the shift
         ran over the room's edge), the shift that undoes it without a push, and for each box the
@@ -179,7 +179,7 @@ def check_size(height: int, width: int, boxes: int) -> None:
         boxes: number of boxes.
 
     Raises:
-        ValueError: in one line that says what would be possible.
+        ValueError: With the sizes that are possible.
     """
     if (height * width) ** (boxes + 1) > MOST_STATES:
         raise ValueError(

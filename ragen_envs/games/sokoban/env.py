@@ -28,13 +28,13 @@ class SokobanVariant:
 
     Attributes:
         name: the id without its namespace; it also names the stream of the instances.
-        generator: where the levels come from.
-        vocabulary: how they read.
-        coordinates: whether the places are told below the grid.
-        budget: turns and actions of an episode.
+        generator: Generates the levels.
+        vocabulary: Symbols of the grid.
+        coordinates: Whether coordinates are listed below the grid.
+        budget: Maximum turns and actions per episode.
 
     Raises:
-        ValueError: if the longest level does not fit into the budget.
+        ValueError: If the longest level does not fit into the budget.
     """
 
     name: str

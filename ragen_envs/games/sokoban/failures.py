@@ -12,7 +12,7 @@ from ragen_envs.games.sokoban.solver import Solver, solver
 
 
 class SokobanFailures(FailureLabeler):
-    """Reads episodes of Sokoban; a state is the player's square and those of the boxes."""
+    """Labels episodes of Sokoban; a state is the player's square and those of the boxes."""
 
     def read_state(self, env: Any) -> Hashable:
         """Return the player's square and the squares of the boxes."""

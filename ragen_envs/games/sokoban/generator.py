@@ -48,7 +48,7 @@ class Generator:
         max_length: moves in the longest optimal solution.
 
     Raises:
-        ValueError: if the longest solution is shorter than the shortest may be, or the rooms are
+        ValueError: If the longest solution is shorter than the shortest may be, or the rooms are
             too large to search, see `bitboard.check_size`.
     """
 
@@ -123,7 +123,7 @@ def _random_cells(stream: RandomStream, board: Bitboard) -> CellSet:
 def _targets(stream: RandomStream, board: Bitboard, floor: CellSet) -> list[int]:
     """Return as many different cells as there are boxes, or none if there is no room for them.
 
-    Only cells count from which a box can be pulled, with a straight line of two floor cells beside.
+    Only cells count from which a box can be pulled, next to a straight line of two floor cells.
     """
     targets: list[int] = []
     if floor.bit_count() * 2 < board.cells:
@@ -148,7 +148,7 @@ def _too_easy(board: Bitboard, targets: Sequence[int]) -> StateSet:
 
 @lru_cache(maxsize=1024)
 def _near(board: Bitboard, target: int) -> StateSet:
-    """Return the states with a box on the target or beside it."""
+    """Return the states with a box on the target or next to it."""
     ty, tx = divmod(target, board.width)
     near = [
         cell

@@ -19,7 +19,7 @@ class Solver:
     as an answer needs, and on from there for the next one; a dead state takes the whole of it.
 
     Raises:
-        ValueError: if the room has too many states, see `bitboard.check_size`.
+        ValueError: If the room has too many states, see `bitboard.check_size`.
     """
 
     def __init__(self, level: Level) -> None:

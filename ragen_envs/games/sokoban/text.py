@@ -28,7 +28,7 @@ class Vocabulary:
     """One symbol for each thing that a square can show, in the order of XSB's ``# .$*@+``.
 
     Raises:
-        ValueError: if a symbol is not one character, or another than box_on_target's lies beyond
+        ValueError: If a symbol is not one character, or another than box_on_target's lies beyond
             ASCII.
     """
 
@@ -61,7 +61,7 @@ class Vocabulary:
 
     @property
     def legend(self) -> str:
-        """What the symbols mean, as a line of the rules."""
+        """The meaning of the symbols, as a line of the rules."""
         return (
             f"Symbols: {self.wall} wall, {self.floor} floor, {self.target} target, {self.box} box, "
             f"{self.box_on_target} box on target, {self.player} you, "
@@ -81,12 +81,12 @@ NEW = Vocabulary("W", ".", "G", "B", "C", "A", "@")
 
 
 def rules(legend: str, boxes: int, budget: Budget) -> str:
-    """Return what the player is told once.
+    """Return the rules.
 
     Args:
         legend: the line that says what the squares show.
-        boxes: how many there are.
-        budget: of an episode.
+        boxes: Number of boxes.
+        budget: Budget of an episode.
     """
     goal = "the box onto the target" if boxes == 1 else f"all {boxes} boxes onto the targets"
     return (

@@ -1,4 +1,4 @@
-"""What the squares of Sokoban show, as numbers and in colours."""
+"""The squares of Sokoban, as numbers and as colours."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ TILES = (
 _XSB = (WALL, FLOOR, TARGET, BOX, BOX_ON_TARGET, PLAYER, PLAYER_ON_TARGET)
 _NUMBERS = bytes.maketrans("".join(_XSB).encode(), bytes(range(len(_XSB))))
 _PIECES = {FLOOR: (BOX, PLAYER), TARGET: (BOX_ON_TARGET, PLAYER_ON_TARGET)}
-"""What a square without a piece shows with a box on it, and with the player."""
+"""The symbols of an empty square with a box on it, and with the player."""
 
 
 def tile_numbers(level: Level, player: int, boxes: int) -> bytes:

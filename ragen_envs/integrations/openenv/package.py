@@ -34,17 +34,17 @@ def write_package(
     """Write openenv.yaml, a Dockerfile, the server, its requirements and a plan for its check.
 
     Args:
-        folder: where to; must not exist, or be empty.
-        served: what the image serves.
-        requirements: further packages of the image.
+        folder: The new folder; must not exist, or be empty.
+        served: The environment of the image.
+        requirements: Extra packages of the image.
         wheel: this distribution as a wheel, which is copied; None for its release.
         reward_range: the least and the greatest reward of one step; None for what is known of a
             game of this suite.
 
     Raises:
-        ValueError: if the folder holds something, the sealed split is to be served, whose key has
+        ValueError: If the folder is not empty, the sealed split is to be served, whose key has
             no place in an image, or nothing is known of the rewards.
-        OSError: if a file cannot be written, or the wheel not be read.
+        OSError: If a file cannot be written, or the wheel cannot be read.
     """
     if "sealed" in served.sizes:
         raise ValueError("the sealed split needs the host's key, which has no place in an image")
@@ -53,7 +53,7 @@ def write_package(
         raise ValueError(f"the reward range goes from low to high, got {low:g} to {high:g}")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise ValueError(f"{folder} holds something already; choose another folder")
+        raise ValueError(f"{folder} is not empty; choose another folder")
     own = f"ragen-bench[openenv]=={version('ragen-bench')}"
     if wheel is not None:
         shutil.copy(wheel, folder)
