@@ -39,7 +39,7 @@ def own(tmp_path, monkeypatch):
     sys.modules.pop("my_reward", None)
 
 
-def rewards(own, weights=ShapingSettings(), answers=ANSWERS):  # noqa: B008 - frozen
+def rewards(own, weights=ShapingSettings(), answers=ANSWERS):
     """Return the recorded turns with what is learned of each."""
     play = playing("Sokoban", answers)
     reward = make_reward(weights, next(play), own)
