@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.models.random_player import import_random_player
-from ragen_bench.pages.escaping import shown
+from ragen_bench.pages.escaping import escape_invisible
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import EpisodeRecord, Json, Object, RunConfig
@@ -206,14 +206,14 @@ class Run:
         return f"{state}, {name} {score} [{low}, {high}]"
 
     def __repr__(self) -> str:
-        return f"<Run {str(self.path)!r}: {shown(self.config.model)}, {self._state}>"
+        return f"<Run {str(self.path)!r}: {escape_invisible(self.config.model)}, {self._state}>"
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks, in the colours of the notebook's theme."""
         head = "".join(f"<th>{name}</th>" for name in ("", "n", "success", "95 %", "norm."))
         rows = "".join(map(_html_row, self.metrics))
-        caption = f"{escape(shown(self.config.model))}: {self._state}"
-        path = escape(shown(str(self.path)))
+        caption = f"{escape(escape_invisible(self.config.model))}: {self._state}"
+        path = escape(escape_invisible(str(self.path)))
         return f"<table><caption>{caption}<br>{path}</caption><tr>{head}</tr>{rows}</table>"
 
 
@@ -265,7 +265,7 @@ def _read_baseline(row: Object | None) -> Baseline | None:
 def _html_row(metrics: EnvMetrics) -> str:
     success, norm = metrics.success, metrics.normalised
     cells = (
-        short(shown(metrics.env)),
+        short(escape_invisible(metrics.env)),
         str(metrics.episodes),
         percent(success and success.value),
         " - ".join(map(percent, success.interval)) if success else NONE,

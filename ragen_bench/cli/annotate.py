@@ -69,14 +69,14 @@ def agreement_table(runs: Iterable[Path]) -> str:
     from ragen_bench.pages.annotation import (
         QUESTIONS,
         SCALE,
-        distinct,
         krippendorff_alpha,
-        ratings_of,
+        read_ratings,
+        resolve_distinct,
     )
 
     units: dict[tuple[Path, Key], list[Rating]] = {}
-    for run in distinct(runs):
-        for rating in ratings_of(run):
+    for run in resolve_distinct(runs):
+        for rating in read_ratings(run):
             units.setdefault((run, rating.key), []).append(rating)
     ratings = [rating for unit in units.values() for rating in unit]
     if not ratings:

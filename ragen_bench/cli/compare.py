@@ -66,10 +66,10 @@ class Compare(JsonOptions, ForeignOptions, Command):
             if not self.prints_json:
                 (_print_comparisons if len(runs) > 2 else _print_comparison)(console, content)
             if self.html:
-                from ragen_bench.pages.comparison import comparison_page
+                from ragen_bench.pages.comparison import render_comparison
                 from ragen_bench.runs.atomic import write_text
 
-                write_text(self.html, comparison_page(compared))
+                write_text(self.html, render_comparison(compared))
                 sys.stdout.write(f"Page  {self.html}\n")
         return 0
 

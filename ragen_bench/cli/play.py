@@ -52,7 +52,7 @@ def _print_address(url: str) -> None:
 
 
 def _play_in_terminal(episode: HumanEpisode) -> None:
-    from ragen_bench.pages.play import ending_of
+    from ragen_bench.pages.play import describe_ending
 
     sys.stdout.write(
         f"{visible(episode.observation)}\n\n(q ends the game, {_LIST} lists the actions)\n"
@@ -64,7 +64,7 @@ def _play_in_terminal(episode: HumanEpisode) -> None:
             return
         episode.play(response)
         sys.stdout.write(f"\n{visible(episode.observation)}\n\n")
-    sys.stdout.write(visible(_format_ending(ending_of(episode))))
+    sys.stdout.write(visible(_format_ending(describe_ending(episode))))
 
 
 def _read_response(episode: HumanEpisode) -> str | None:

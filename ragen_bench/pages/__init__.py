@@ -1,1 +1,1 @@
-"""Pages in a browser: the report, the leaderboard's site, annotation and play."""
+"""Browser pages: reports, run lists, comparisons, the leaderboard site, annotation and play."""

@@ -1,4 +1,4 @@
-"""Escaping of strangers' texts for links, lines and cells; templates escape markup themselves."""
+"""Escapes untrusted texts for links, lines and CSV cells; templates escape markup themselves."""
 
 from __future__ import annotations
 
@@ -7,38 +7,42 @@ import unicodedata
 
 _LINK = re.compile(r"https?://[A-Za-z0-9][!#-;=?-\[\]_a-z~]*").fullmatch
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
-"""The last four are the full-width forms, which spreadsheets take for the others."""
-_UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+"""Characters that begin a formula; spreadsheets read the last four, full-width forms, alike."""
+_INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
 def link(url: str | None) -> str | None:
-    """Return an address that may stand in an anchor: of http or https, else None."""
+    """Return the URL if it is a plain http or https address, else None."""
     return url if url is not None and _LINK(url) else None
 
 
-def shown(text: str) -> str:
-    """Return a text in one line whose every character can be seen.
+def escape_invisible(text: str) -> str:
+    """Return a text in one line with only visible characters.
 
-    Those that cannot, or that turn around what is near them, are shown by name: `⟨U+202E⟩`.
+    Invisible characters, and those that change the direction of text, become `⟨U+202E⟩`.
     """
     if text.isprintable():
         return text
-    return "".join(f"⟨U+{ord(c):04X}⟩" if unicodedata.category(c) in _UNSEEN else c for c in text)
+    return "".join(
+        f"⟨U+{ord(c):04X}⟩" if unicodedata.category(c) in _INVISIBLE else c for c in text
+    )
 
 
-def shown_lines(text: str) -> str:
-    """Return a text whose every character can be seen, see `shown`; its lines and tabs stay."""
+def escape_invisible_lines(text: str) -> str:
+    """Return a text with only visible characters, lines and tabs, see `escape_invisible`."""
     if text.isprintable():
         return text
-    return "".join(part if part in "\n\t" else shown(part) for part in re.split(r"([\n\t])", text))
+    return "".join(
+        part if part in "\n\t" else escape_invisible(part) for part in re.split(r"([\n\t])", text)
+    )
 
 
-def csv_cell(value: str | float | None) -> str | float | None:
-    """Return a cell that no spreadsheet takes for a formula: text that could be one gets a quote.
+def escape_csv_cell(value: str | float | None) -> str | float | None:
+    """Return a cell that spreadsheets do not run as a formula: such texts get a leading quote.
 
-    Source: OWASP, CSV Injection. Numbers are left as they are.
+    Numbers are unchanged. Source: OWASP, CSV Injection.
     """
     if not isinstance(value, str):
         return value
-    text = shown(value)
+    text = escape_invisible(value)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text

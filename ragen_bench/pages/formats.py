@@ -1,4 +1,4 @@
-"""Formats: figures as the pages write them, and their places in drawings."""
+"""Filters of the templates: number formats, and coordinates in charts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def percent(rate: float | None) -> str:
-    """Return a rate in per cent, with one digit."""
+    """Return a rate in percent, with one decimal."""
     return NONE if rate is None else fixed(100 * rate, 1)
 
 
 def figure(value: Any) -> str:
-    """Return any figure: whole numbers in full, others with three significant digits at least."""
+    """Return any value: integers in full, other numbers with at least three significant digits."""
     if value is None:
         return NONE
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -34,36 +34,35 @@ def _fraction(value: float) -> str:
     if abs(value) >= 1 or value == 0:
         return f"{value:.2f}"
     rounded = f"{value:.3g}"
-    # In full, as prices are read: 0.00008, not 8e-05.
+    # Prices are easier to read in full: 0.00008, not 8e-05.
     return f"{Decimal(rounded):f}" if abs(value) >= 1e-6 else rounded
 
 
 def fixed(value: float | None, digits: int = 2) -> str:
-    """Return a number with so many digits behind the point."""
+    """Return a number with a fixed number of decimals."""
     if value is None:
         return NONE
-    # Adding 0 turns -0.0, which would be shown with its sign, into 0.0.
+    # Adding 0 turns -0.0 into 0.0.
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", _MINUS)
 
 
 def found_beside(interval: Sequence[float], digits: int = 3) -> str:
-    """Return how far another such figure must be to be told from one with this 95 % interval."""
-    least = detectable_between((interval[0], interval[1]))
-    return fixed(least, digits)
+    """Return the detectable distance to another value with a 95 % interval of this width."""
+    return fixed(detectable_between((interval[0], interval[1])), digits)
 
 
 def short(env: str) -> str:
-    """Return an environment's name without its namespace."""
+    """Return an environment id without its namespace."""
     return env.rpartition("/")[2]
 
 
 def words(name: str) -> str:
-    """Return a field's name as words."""
+    """Return the name of a field as words."""
     return name.replace("_", " ")
 
 
 def sampling(config: RunConfig) -> str:
-    """Return how a run was sampled; with a setting that its server refused, by the server's own."""
+    """Describe the sampling of a run; settings that the server refused are the server's own."""
     refused = config.left_to_server
     top_p = f", top-p {config.top_p}" if config.top_p != 1 and "top_p" not in refused else ""
     if "temperature" in refused:
@@ -72,10 +71,10 @@ def sampling(config: RunConfig) -> str:
 
 
 def by_measure(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the measures of several environments, by name; one without a figure is left out.
+    """Return the values of several environments by metric; metrics without a value are omitted.
 
     Args:
-        rows: mappings whose values are figures, lists of figures, or mappings like these.
+        rows: Metrics of each environment: numbers, lists of numbers, or nested mappings.
     """
     flat = [dict(_flat(row)) for row in rows]
     names = dict.fromkeys(name for row in flat for name, value in row.items() if value is not None)
@@ -93,13 +92,13 @@ def _flat(measures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def place(value: float, start: float, length: float, low: float = 0.0, high: float = 1.0) -> str:
-    """Return where a value lies on an axis that is drawn from `start` on, as SVG wants it.
+    """Return the SVG coordinate of a value on an axis that begins at `start`.
 
-    Values beyond the axis lie at its ends. A negative length draws the axis upwards.
+    Values outside [low, high] are clipped. A negative length draws the axis upwards.
     """
-    share = (min(max(value, low), high) - low) / (high - low)
-    return f"{start + length * share:.2f}".rstrip("0").rstrip(".")
+    fraction = (min(max(value, low), high) - low) / (high - low)
+    return f"{start + length * fraction:.2f}".rstrip("0").rstrip(".")
 
 
 FORMATS = (percent, figure, fixed, found_beside, short, words, sampling, by_measure, place)
-"""The filters of the templates."""
+"""Filters of all templates."""

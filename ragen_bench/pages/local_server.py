@@ -1,4 +1,4 @@
-"""Local servers: a page with the requests of its script, or a site, for this machine alone."""
+"""Servers for this machine only: of one page and its script's requests, or of a site."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 from ragen_bench.errors import UserError
 
-LONGEST_REQUEST = 100_000
-"""Bytes; the body of a longer request is not parsed."""
-_MOST_DISCARDED = 1 << 24
-"""Bytes of a longer body that are read: a browser reads a reply only when all is sent."""
+MAX_REQUEST_BYTES = 100_000
+"""Maximum size of a request body, in bytes; longer ones are not parsed."""
+_MAX_DISCARDED = 1 << 24
+"""Bytes read of a longer body, since browsers read a reply only after sending everything."""
 _CHUNK = 1 << 16
 _MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
@@ -38,18 +38,18 @@ _HEADERS = {
 
 
 _LOCAL_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.I).fullmatch
-"""The port may be that of a tunnel."""
+"""Accepts any port, since the user may tunnel to another one."""
 _NO_FRAME = "frame-ancestors 'none'"
 _POLICY = f"default-src 'self'; img-src data:; {_NO_FRAME}"
-"""Nothing from a network, no inline script or style, and no page around this one."""
+"""Forbids network access, inline scripts and styles, and framing."""
 
 
 class LoopbackServer(ThreadingHTTPServer):
     """Listens on the loopback address, with a thread for each connection.
 
     Args:
-        handler: makes the handler of a connection.
-        port: 0 for a free one.
+        handler: Creates the handler of a connection.
+        port: Port number, 0 for a free one.
 
     Raises:
         UserError: if the port is out of range or in use.
@@ -64,19 +64,19 @@ class LoopbackServer(ThreadingHTTPServer):
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
             raise UserError(
-                f"port {port} cannot be had ({error.strerror}); choose another --port, 0 for any"
+                f"port {port} is not available ({error.strerror}); choose another --port, 0 for any"
             ) from None
 
     @property
     def url(self) -> str:
-        """The address to open."""
+        """URL to open."""
         return f"http://127.0.0.1:{self.server_port}/"
 
     def serve(self, announce: Callable[[str], object]) -> None:
         """Serve until the process is interrupted.
 
         Args:
-            announce: called with the address.
+            announce: Called with the URL.
         """
         with self:
             announce(self.url)
@@ -87,8 +87,8 @@ class SiteServer(LoopbackServer):
     """Serves a directory.
 
     Args:
-        directory: the site.
-        port: 0 for a free one.
+        directory: Directory of the site.
+        port: Port number, 0 for a free one.
 
     Raises:
         UserError: if the port is out of range or in use.
@@ -100,7 +100,7 @@ class SiteServer(LoopbackServer):
 
 class _SiteHandler(SimpleHTTPRequestHandler):
     def parse_request(self) -> bool:
-        # A stranger's page may give this machine a name of its own, and then read what it answers.
+        # DNS rebinding: another site could resolve its name to this machine and read replies.
         if not super().parse_request():
             return False
         if _LOCAL_HOST(self.headers.get("Host", "")):
@@ -109,7 +109,7 @@ class _SiteHandler(SimpleHTTPRequestHandler):
         return False
 
     def end_headers(self) -> None:
-        # A site that was built anew is seen at once.
+        # A rebuilt site must be visible at once.
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
@@ -118,41 +118,40 @@ class _SiteHandler(SimpleHTTPRequestHandler):
 
 
 class RefusedError(Exception):
-    """A request that is refused.
+    """A refused request.
 
     Args:
-        status: the status of the reply.
-        reason: what is wrong, in one line.
-        more: further fields of the reply.
+        status: HTTP status of the reply.
+        reason: Reason in one line.
+        extra: Extra fields of the reply.
     """
 
-    def __init__(self, status: HTTPStatus, reason: str, **more: Any) -> None:
+    def __init__(self, status: HTTPStatus, reason: str, **extra: Any) -> None:
         super().__init__(reason)
-        self.reply = _in_json({"error": reason, **more}, status)
+        self.reply = _json_reply({"error": reason, **extra}, status)
 
 
-def nothing_here() -> RefusedError:
-    """Return what to raise for a place where nothing is served."""
+def not_found() -> RefusedError:
+    """Return the error for an unknown path."""
     return RefusedError(HTTPStatus.NOT_FOUND, "there is nothing here")
 
 
-class MadePage(NamedTuple):
-    """A whole page with a content security policy of its own, see `frame.html`."""
+class RenderedPage(NamedTuple):
+    """A complete page with its own content security policy, see `frame.html`."""
 
     text: str
     status: HTTPStatus = HTTPStatus.OK
 
 
 class PageServer(LoopbackServer):
-    """Serves one page to one person; a subclass answers the requests of its script.
+    """Serves one page to one user; a subclass handles the requests of its script.
 
-    The address holds a random word, which another page in the same browser cannot guess. Beside
-    the page's own files, those of `local_pages` and the styles and scripts that all pages share
-    are served.
+    The URL contains a random word that other pages in the same browser cannot guess. The server
+    also serves the files of `local_pages` and the shared styles and scripts.
 
     Args:
-        folder: the page's files; `page.html` is what the address shows. None where `page` makes it.
-        port: 0 for a free one.
+        folder: Files of the page, with `page.html`. None if `page` renders it.
+        port: Port number, 0 for a free one.
 
     Raises:
         UserError: if the port is out of range or in use.
@@ -170,43 +169,43 @@ class PageServer(LoopbackServer):
 
     @property
     def url(self) -> str:
-        """The address of the page."""
+        """URL of the page."""
         return f"{super().url}{self.word}/"
 
-    def page(self, place: str) -> MadePage | None:
-        """Return a page that is made when it is asked for, None where there is none.
+    def page(self, place: str) -> RenderedPage | None:
+        """Render the page at a path, or return None.
 
-        Unlike `get` and `post`, this may run beside another request.
+        Unlike `get` and `post`, this may run concurrently with other requests.
 
         Args:
-            place: the path behind the word.
+            place: Path after the random word.
         """
 
     @abstractmethod
     def get(self, place: str) -> dict[str, Any]:
-        """Return what the page asks for, JSON-able.
+        """Return the JSON reply to a GET request of the page.
 
         Args:
-            place: the path behind the word.
+            place: Path after the random word.
 
         Raises:
-            RefusedError: if nothing is served there.
+            RefusedError: if the path is unknown.
         """
 
     @abstractmethod
     def post(self, place: str, message: Any) -> dict[str, Any]:
-        """Return the reply to a message, JSON-able; neither this nor `get` runs beside another one.
+        """Return the JSON reply to a message. Calls of `get` and `post` never run concurrently.
 
         Args:
-            place: the path behind the word.
-            message: any JSON value.
+            place: Path after the random word.
+            message: Any JSON value.
 
         Raises:
-            RefusedError: if the message is not taken.
+            RefusedError: if the message is refused.
         """
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a tab that was closed before it had its reply."""
+        """Ignore tabs that were closed before their reply."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -218,14 +217,14 @@ class _Reply(NamedTuple):
     policy: str = _POLICY
 
 
-def _in_json(content: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> _Reply:
-    # ASCII, as answers may hold what UTF-8 does not.
+def _json_reply(content: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> _Reply:
+    # ASCII, since responses may contain lone surrogates, which UTF-8 does not have.
     return _Reply(json.dumps(content).encode(), "application/json", status)
 
 
 class _PageHandler(BaseHTTPRequestHandler):
     server: PageServer
-    timeout = 60  # seconds, after which a silent connection is closed
+    timeout = 60  # seconds until a silent connection is closed
 
     def do_GET(self) -> None:
         self._send(self._get)
@@ -245,31 +244,31 @@ class _PageHandler(BaseHTTPRequestHandler):
         file = self.server.files.get(place or "page.html")
         if file is None:
             with self.server.lock:
-                return _in_json(self.server.get(place))
+                return _json_reply(self.server.get(place))
         return _Reply(file.read_bytes(), _MEDIA_TYPES[file.name.rpartition(".")[2]])
 
     def _post(self) -> _Reply:
-        # The body is read first, wherever it goes: a browser that is cut off shows no reply.
+        # The body is read first: a browser whose upload is cut off shows no reply.
         message = self._message()
         place = self._place()
         with self.server.lock:
-            return _in_json(self.server.post(place, message))
+            return _json_reply(self.server.post(place, message))
 
     def _place(self) -> str:
         before, word, place = self.path.partition(f"/{self.server.word}/")
         if before or not word:
-            raise nothing_here()
+            raise not_found()
         return place
 
     def _message(self) -> Any:
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch("[0-9]{1,15}", length):
             raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "the request does not give its length")
-        if int(length) > LONGEST_REQUEST:
-            self._discard(min(int(length), _MOST_DISCARDED))
+        if int(length) > MAX_REQUEST_BYTES:
+            self._discard(min(int(length), _MAX_DISCARDED))
             raise RefusedError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a request has at most {LONGEST_REQUEST:,} bytes, and this one {int(length):,}",
+                f"a request has at most {MAX_REQUEST_BYTES:,} bytes, and this one {int(length):,}",
             )
         try:
             return json.loads(self.rfile.read(int(length)))

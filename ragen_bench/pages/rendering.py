@@ -1,4 +1,4 @@
-"""Rendering: the Jinja environment that the report, the site and the training report share."""
+"""The Jinja environment shared by all pages."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ragen_bench.pages import formats
-from ragen_bench.pages.escaping import shown_lines
+from ragen_bench.pages.escaping import escape_invisible_lines
 
 
 def page_environment(package: str, *filters: Callable[..., Any]) -> Environment:
-    """Return the environment of a package's pages, which extend `frame.html`.
+    """Return the Jinja environment of a package's pages, which extend `frame.html`.
 
-    A text that it puts into a page is escaped, and has visible characters only, see `shown_lines`.
-
-    It finds the templates of the package and those that all pages share. The package's `style.css`
-    and `script.js` are rendered at once, as each page's head names their hashes.
+    Texts are escaped, and their invisible characters replaced, see `escape_invisible_lines`. The
+    package's `style.css` and `script.js` are rendered here, since each page states their hashes.
 
     Args:
-        package: what has the templates, in its folder `templates`.
-        filters: functions for the templates, beside those of `formats`.
+        package: Package with a folder `templates`; shared templates are found too.
+        filters: Extra filters for the templates.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("ragen_bench.pages")]),
@@ -42,11 +40,10 @@ def page_environment(package: str, *filters: Callable[..., Any]) -> Environment:
 
 
 def _visible(value: Any) -> Any:
-    """Return what a page gets for a value: strangers' texts could turn around what is near them."""
     plain = isinstance(value, str) and not isinstance(value, Markup)
-    return shown_lines(value) if plain else value
+    return escape_invisible_lines(value) if plain else value
 
 
 def csp_hash(text: str) -> str:
-    """Return the name by which a content security policy allows an inline script or style."""
+    """Return the hash with which a content security policy allows an inline script or style."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -22,7 +22,7 @@ from ragen_bench.models.api.errors import RetryableError, describe_response, fin
 from ragen_bench.models.api.options import ServerKey
 from ragen_bench.models.api.response import read_completion, read_models
 from ragen_bench.models.reasoning import without_reasoning
-from ragen_bench.pages.escaping import csv_cell, link
+from ragen_bench.pages.escaping import escape_csv_cell, link
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.suites import make_env
 from ragen_envs.core.scene import Scene
@@ -83,7 +83,7 @@ READERS = {
     "words of a server": lambda text: describe_response(400, {"message": text}, ServerKey("")),
     "refused settings": lambda text: find_refused_settings(f"unsupported {text}"),
     "a link": link,
-    "a cell": csv_cell,
+    "a cell": escape_csv_cell,
     "a difference": lambda text: first_difference([text, text], [text, f"{text}."]),
     "a value in brief": brief,
 }

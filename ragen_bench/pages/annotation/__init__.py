@@ -1,8 +1,14 @@
 """Annotation: blind human ratings of trajectories, and the agreement of raters."""
 
 from ragen_bench.pages.annotation.agreement import krippendorff_alpha
-from ragen_bench.pages.annotation.ratings import QUESTIONS, SCALE, Rating, append_rating, ratings_of
-from ragen_bench.pages.annotation.session import Session, Trace, distinct
+from ragen_bench.pages.annotation.ratings import (
+    QUESTIONS,
+    SCALE,
+    Rating,
+    append_rating,
+    read_ratings,
+)
+from ragen_bench.pages.annotation.session import Session, Trace, resolve_distinct
 
 __all__ = [
     "QUESTIONS",
@@ -11,7 +17,7 @@ __all__ = [
     "Session",
     "Trace",
     "append_rating",
-    "distinct",
     "krippendorff_alpha",
-    "ratings_of",
+    "read_ratings",
+    "resolve_distinct",
 ]

@@ -11,18 +11,17 @@ from ragen_envs.core.sums import sum_in_order
 def krippendorff_alpha(units: Iterable[Sequence[int]], levels: int) -> float | None:
     """Return Krippendorff's alpha for ordinal ratings.
 
-    1 is perfect agreement, 0 is what ratings drawn at random would give, below 0 is systematic
-    disagreement. Raters may be any number, and need not have rated every unit.
+    1 is perfect agreement, 0 is chance, and below 0 is systematic disagreement. Any number of
+    raters is allowed, and raters may skip units.
 
     Source: Krippendorff 2011, Computing Krippendorff's alpha-reliability, sections D and E.
 
     Args:
-        units: the ratings that each unit got, in any order, from 0 on.
-        levels: how many ratings there are.
+        units: Ratings of each unit, from 0 on, in any order.
+        levels: Number of rating levels.
 
     Returns:
-        Alpha; None if no unit has two ratings, or all ratings are the same, where chance cannot be
-        told from agreement.
+        Alpha; None if no unit has two ratings, or all ratings are equal.
     """
     pairs = _coincidences([unit for unit in units if len(unit) > 1], levels)
     totals = [sum_in_order(row) for row in pairs]
@@ -36,7 +35,7 @@ def krippendorff_alpha(units: Iterable[Sequence[int]], levels: int) -> float | N
 
 
 def _coincidences(units: Iterable[Sequence[int]], levels: int) -> list[list[float]]:
-    """Count the ordered pairs of ratings within units; a unit weighs as much as its ratings."""
+    """Count the ordered pairs of ratings within units, weighted by 1 / (ratings - 1)."""
     counts = [[0.0] * levels for _ in range(levels)]
     for unit in units:
         for i, a in enumerate(unit):
@@ -47,7 +46,7 @@ def _coincidences(units: Iterable[Sequence[int]], levels: int) -> list[list[floa
 
 
 def _ordinal_distance(totals: Sequence[float], a: int, b: int) -> float:
-    """Return the squared number of ratings between two levels, half of each end's counted."""
+    """Return the squared number of ratings between two levels, counting half of each end."""
     low, high = min(a, b), max(a, b)
     between = sum_in_order(totals[low : high + 1]) - (totals[low] + totals[high]) / 2
     return between**2 if low != high else 0.0

@@ -1,4 +1,4 @@
-"""The server of the page on which a rater rates."""
+"""The server of the annotation page."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from ragen_bench.pages.annotation.ratings import QUESTIONS, SCALE
 from ragen_bench.pages.annotation.session import Session
-from ragen_bench.pages.local_server import PageServer, RefusedError, nothing_here
+from ragen_bench.pages.local_server import PageServer, RefusedError, not_found
 
 
 class AnnotationServer(PageServer):
     """Serves one rater on a free port.
 
     Args:
-        session: the rater's.
+        session: Session of the rater.
     """
 
     def __init__(self, session: Session) -> None:
@@ -24,21 +24,21 @@ class AnnotationServer(PageServer):
         super().__init__(files("ragen_bench.pages.annotation") / "page")
 
     def get(self, place: str) -> dict[str, Any]:
-        """Return the episode that is due."""
+        """Return the next episode."""
         if place != "next":
-            raise nothing_here()
+            raise not_found()
         return _next(self.session)
 
     def post(self, place: str, message: Any) -> dict[str, Any]:
-        """Keep the rating of the episode that is due; return the next one."""
+        """Record the rating of the current episode; return the next one."""
         if place != "rate":
-            raise nothing_here()
+            raise not_found()
         waiting = self.session.waiting()
         if not waiting or not _is_rating(message):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "this is not a rating")
         run, key = waiting[0]
         if message["episode"] != _number(self.session):
-            # Another tab has rated it meanwhile.
+            # Another tab has rated this episode.
             raise RefusedError(HTTPStatus.CONFLICT, "another episode is due; load the page again")
         ratings = {question: message["ratings"][question] for question in QUESTIONS}
         self.session.rate(run, key, ratings, message["comment"])
@@ -46,7 +46,7 @@ class AnnotationServer(PageServer):
 
 
 def _next(session: Session) -> dict[str, Any]:
-    """Return what the page shows: the next episode, the questions and how many are left."""
+    """Return the state of the page: the next episode, the questions and the progress."""
     waiting = session.waiting()
     state: dict[str, Any] = {
         "rater": session.rater,
@@ -61,7 +61,7 @@ def _next(session: Session) -> dict[str, Any]:
 
 
 def _number(session: Session) -> int:
-    """Return the number of the episode that is due, which does not tell who played it."""
+    """Return the number of the next episode, which does not reveal the model."""
     return session.chosen.index(session.waiting()[0])
 
 

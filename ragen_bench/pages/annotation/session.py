@@ -1,4 +1,4 @@
-"""Sessions: the episodes that one rater is shown, their order, and what is shown of them."""
+"""Rating sessions: the selection, order and content of one rater's episodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.annotation.ratings import Rating, append_rating, ratings_of
+from ragen_bench.pages.annotation.ratings import Rating, append_rating, read_ratings
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import Key, TurnRecord
 from ragen_envs.core.instances import RandomStream
@@ -15,11 +15,11 @@ from ragen_envs.core.instances import RandomStream
 
 @dataclass(frozen=True)
 class Trace:
-    """What a rater sees of an episode, without who played it.
+    """The visible part of an episode, without the model's name.
 
     Attributes:
-        turns: observation and raw answer, with the model's own reasoning before it.
-        ending: the last observation.
+        turns: Pairs of observation and raw response, with separate reasoning before it.
+        ending: Last observation.
     """
 
     turns: tuple[tuple[str, str], ...]
@@ -27,59 +27,59 @@ class Trace:
 
 
 class Session:
-    """The episodes that a rater is shown, from one run or several, shuffled together.
+    """The episodes of one rater, from one or more runs, shuffled.
 
-    The choice and the order depend on the seed and the runs alone: raters with the same seed see
-    the same episodes, and a rater who comes back goes on where they left.
+    The selection depends only on the seed and the runs. Raters with the same seed see the same
+    episodes, and a returning rater continues at the first unrated one.
 
     Args:
-        runs: run directories, in any order.
-        rater: the rater's name.
-        count: episodes in all.
-        seed: decides on the choice and the order.
+        runs: Run directories, in any order.
+        rater: Name of the rater.
+        count: Number of episodes.
+        seed: Seed of the selection and order.
 
     Raises:
-        UserError: if a directory holds no run or is named twice, or there is no episode.
+        UserError: if a directory is not a run or named twice, or there is no episode.
     """
 
     def __init__(self, runs: Sequence[Path], rater: str, count: int, seed: int) -> None:
         if not rater.strip():
-            raise UserError("--rater is empty; give a name, which tells your ratings from others'")
+            raise UserError("--rater is empty; give a name for your ratings")
         if count < 1:
             raise UserError(f"--count is at least 1, got {count}")
         self.rater = rater.strip()
-        self._runs = distinct(runs)
-        self.chosen = _choice(self._runs, count, seed)
+        self._runs = resolve_distinct(runs)
+        self.chosen = _select(self._runs, count, seed)
 
     def waiting(self) -> list[tuple[Path, Key]]:
-        """Return the chosen episodes that this rater has not rated yet, in order."""
+        """Return the episodes that this rater has not rated yet, in order."""
         rated = {
             (run, rating.key)
             for run in self._runs
-            for rating in ratings_of(run)
+            for rating in read_ratings(run)
             if rating.rater == self.rater
         }
         return [episode for episode in self.chosen if episode not in rated]
 
     def trace(self, run: Path, key: Key) -> Trace:
-        """Return what is shown of an episode."""
+        """Return the visible part of an episode."""
         record = next(record for record in read_run(run).episodes() if record.key == key)
-        turns = tuple((turn.observation, _answer(turn)) for turn in record.turns)
+        turns = tuple((turn.observation, _format_response(turn)) for turn in record.turns)
         return Trace(turns, record.final_observation)
 
     def rate(self, run: Path, key: Key, ratings: dict[str, int], comment: str = "") -> None:
-        """Keep the rater's answers on an episode."""
+        """Record the ratings of an episode."""
         env, split, index, sample = key
         append_rating(
             run, Rating(self.rater, env, split, index, sample, **ratings, comment=comment)
         )
 
 
-def distinct(runs: Iterable[Path]) -> list[Path]:
+def resolve_distinct(runs: Iterable[Path]) -> list[Path]:
     """Return the full paths of run directories, sorted.
 
     Raises:
-        UserError: if one is named twice, whose ratings would count twice.
+        UserError: if one is named twice.
     """
     paths = sorted(run.resolve() for run in runs)
     if len(set(paths)) < len(paths):
@@ -87,12 +87,12 @@ def distinct(runs: Iterable[Path]) -> list[Path]:
     return paths
 
 
-def _answer(turn: TurnRecord) -> str:
+def _format_response(turn: TurnRecord) -> str:
     return f"{turn.reasoning}\n\n{turn.answer}" if turn.reasoning else turn.answer
 
 
-def _choice(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key]]:
-    """Return episodes of all runs and environments in turn, shuffled."""
+def _select(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key]]:
+    """Return episodes of all runs and environments, in turn, then shuffled."""
     groups = list(_groups(runs))
     for number, group in enumerate(groups):
         _shuffle(group, RandomStream("annotate", seed, number))
@@ -111,7 +111,7 @@ def _groups(runs: Sequence[Path]) -> Iterator[list[tuple[Path, Key]]]:
         by_env: dict[str, list[tuple[Path, Key]]] = {}
         for record in read_run(run).episodes():
             by_env.setdefault(record.env, []).append((run, record.key))
-        # Sorted, as a run that is completed puts its episodes into another order.
+        # Sorted, since completing a run changes the order of its episodes.
         yield from (sorted(by_env[env]) for env in sorted(by_env))
 
 

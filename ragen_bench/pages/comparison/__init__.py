@@ -1,5 +1,5 @@
 """The page of a comparison: one self-contained HTML file."""
 
-from ragen_bench.pages.comparison.html import comparison_page
+from ragen_bench.pages.comparison.html import render_comparison
 
-__all__ = ["comparison_page"]
+__all__ = ["render_comparison"]

@@ -1,4 +1,4 @@
-"""The page of a comparison of runs with the first of them."""
+"""The page that compares runs with the first of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ragen_bench.runs.schema import Object
 from ragen_bench.scores.compare import MEAN, collect_notes, group_by_environment
 
 
-def comparison_page(compared: Object, home: str | None = None) -> str:
-    """Return a page with the differences of the runs.
+def render_comparison(compared: Object, home: str | None = None) -> str:
+    """Render the page.
 
     Args:
-        compared: what `compare_with_first` returns.
-        home: address of the page that lists the runs, if it is served beside it.
+        compared: Result of `compare_with_first`.
+        home: URL of the list of runs, or None.
     """
     template = page_environment("ragen_bench.pages.comparison", signed).get_template("page.html")
     return template.render(
@@ -31,6 +31,6 @@ def comparison_page(compared: Object, home: str | None = None) -> str:
 def signed(value: float, scale: int = 1, digits: int = 2) -> str:
     """Return a difference with its sign."""
     digits = 1 if scale == 100 else digits
-    # Adding 0 turns -0.0 into 0.0: what rounds to nothing has one sign.
+    # Adding 0 turns -0.0 into 0.0.
     rounded = round(scale * value, digits) + 0.0
     return f"{rounded:+.{digits}f}".replace("-", "\N{MINUS SIGN}")

@@ -1,4 +1,4 @@
-"""The leaderboard as a static site: opens from disk, asks no network."""
+"""The leaderboard as a static site, which opens from disk without network access."""
 
 from ragen_bench.pages.leaderboard.build import BuiltSite, build_site
 

@@ -1,4 +1,4 @@
-"""Building: from a leaderboard's directory to its site."""
+"""Builds the site of a leaderboard directory."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ragen_bench.leaderboard.announcements.files import render_json
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.verify import Progress
 from ragen_bench.pages.leaderboard.entry_report import write_entry_report
-from ragen_bench.pages.leaderboard.exports import as_csv, as_json
-from ragen_bench.pages.leaderboard.pages import Pages
-from ragen_bench.pages.leaderboard.ranking import rankings
+from ragen_bench.pages.leaderboard.exports import render_csv, render_json_export
+from ragen_bench.pages.leaderboard.pages import render_pages
+from ragen_bench.pages.leaderboard.ranking import build_rankings
 from ragen_bench.pages.leaderboard.reference import Source, read_reference
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry, read_site_entries
 from ragen_bench.runs.atomic import replacing_folder
 
 _ABOUT = """\
-The entries of ragen's leaderboard: a row for each entry and environment, in which the suite's score
-stands again. `verified` says whether every answer was replayed and every figure recomputed.
+The entries of ragen's leaderboard, one row per entry and environment; the suite score is repeated.
+`verified`: every response was replayed and every metric recomputed.
 """
 _OURS = {"index.html", "leaderboard.json", "leaderboard.csv"}
 
@@ -32,9 +32,8 @@ class BuiltSite:
     """The result of a build.
 
     Attributes:
-        entries: the entries of the site.
-        refused: why others are refused, by the names of their directories. If there are any, no
-            site was written.
+        entries: Entries of the site.
+        refused: Reasons for refusals by directory name. If there are any, no site is written.
     """
 
     entries: list[SiteEntry]
@@ -50,35 +49,34 @@ def build_site(
 ) -> BuiltSite:
     """Build the site of a leaderboard; the same entries give the same bytes.
 
-    The site takes its place when all of it is written, and only if no entry is refused.
+    The site is written completely before it replaces an older one, and only if no entry is refused.
 
     Args:
-        leaderboard: a directory with `entries/`, and perhaps `reproductions/`, where
-            `ENTRY.json` is what `reproduce` wrote of an entry, and `reference.json`.
-        out: the site's directory, which is missing, empty or an older site.
-        verified: whether to verify the entries. If not, they are marked, and their trajectories
-            are not shown.
-        progress: called as episodes of an entry are replayed, with their number and that of all.
-        on_entry: called after each entry with its name and why it is refused.
+        leaderboard: Directory with `entries/`, and optionally `reproductions/`, with the output of
+            `reproduce` in `ENTRY.json`, and `reference.json`.
+        out: Directory of the site: missing, empty or an older site.
+        verified: Verify the entries. Otherwise they are marked, and trajectories are omitted.
+        progress: Called with the numbers of replayed and of all episodes of an entry.
+        on_entry: Called after each entry, with its name and the reasons for a refusal.
 
     Raises:
-        UserError: if the leaderboard has no entries/, its other files are broken, or `out` holds
-            something else.
+        UserError: if the leaderboard has no entries/, its other files are broken, or `out` is not
+            a site.
     """
     _check_out(out)
     sources = read_reference(leaderboard / "reference.json")
     entries, refused = read_site_entries(leaderboard, verified, progress, on_entry)
-    refused |= _orphans(leaderboard / "reproductions", entries, refused)
+    refused |= _find_orphans(leaderboard / "reproductions", entries, refused)
     if not refused:
         with replacing_folder(out) as draft:
             _fill(draft, leaderboard / "entries", entries, sources)
     return BuiltSite(entries, refused)
 
 
-def _orphans(
+def _find_orphans(
     directory: Path, entries: list[SiteEntry], refused: dict[str, list[str]]
 ) -> dict[str, list[str]]:
-    """Return the problems of reruns whose entry is missing."""
+    """Return a problem for each rerun without an entry."""
     known = {entry.directory for entry in entries} | refused.keys()
     names = sorted({file.stem for file in directory.glob("*.json")} - known)
     return {name: [f"reproductions/{name}.json belongs to no entry"] for name in names}
@@ -91,20 +89,20 @@ def _check_out(out: Path) -> None:
         raise UserError(f"{out} is not a directory; choose another --out")
     if out.samefile("."):
         raise UserError(
-            f"{out} is where this runs, and is replaced; go up, or choose another --out"
+            f"{out} is the working directory, which would be replaced; choose another --out"
         )
     names = {file.name for file in out.iterdir()}
     if names and not names >= _OURS:
-        raise UserError(f"{out} holds something else than a site; choose another --out")
+        raise UserError(f"{out} is not a site; choose another --out")
 
 
 def _fill(
     draft: Path, directory: Path, entries: list[SiteEntry], sources: tuple[Source, ...]
 ) -> None:
-    ranked = rankings(entries)
-    texts = dict(Pages(ranked, sources).all())
-    lines = as_csv(ranked)
-    texts |= {"leaderboard.json": as_json(ranked, sources), "leaderboard.csv": lines}
+    ranked = build_rankings(entries)
+    texts = dict(render_pages(ranked, sources))
+    lines = render_csv(ranked)
+    texts |= {"leaderboard.json": render_json_export(ranked, sources), "leaderboard.csv": lines}
     rows = sum(len(entry.figures.rows) for entry in entries)
     texts["README.md"] = card(
         "ragen's leaderboard", _ABOUT, "entries", "leaderboard.csv", rows, ["leaderboard"]
@@ -124,7 +122,7 @@ def _fill(
 
 
 def _write_draws(folder: Path, entries: list[SiteEntry]) -> None:
-    """Write the draws of entries, with the announcements in them, where their pages link to."""
+    """Write the draws of entries, which their pages link to."""
     for draw in [entry.draw for entry in entries if entry.draw]:
         folder.mkdir(exist_ok=True)
         text = render_json(draw.as_json())

@@ -1,4 +1,4 @@
-"""The report of a verified entry, which is that of a run."""
+"""The report of a verified entry, rendered like that of a run."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class EntryDirectory(RunDirectory):
     """A verified entry, read as a run.
 
     Args:
-        directory: of the entry.
-        entry: the content of its entry.json.
-        path: where the report goes.
+        directory: Directory of the entry.
+        entry: Content of its entry.json.
+        path: Directory of the report.
     """
 
     def __init__(self, directory: Path, entry: Entry, path: Path) -> None:
@@ -31,10 +31,10 @@ class EntryDirectory(RunDirectory):
         self._directory, self._entry = directory, entry
 
     def recorded(self) -> Iterator[tuple[Object, EpisodeRecord]]:
-        """Yield the episodes that were verified, one line at a time.
+        """Yield the verified episodes, one line at a time.
 
         Raises:
-            EntryError: if they have changed since.
+            EntryError: if they changed after the verification.
         """
         with open_entry(self._directory) as files:
             packed = PackedEpisodes(files.episodes, self._entry.episodes_bytes)
@@ -42,16 +42,16 @@ class EntryDirectory(RunDirectory):
                 content = parse(line)
                 yield content, read_episode(content)
         if packed.sha256 != self._entry.episodes_sha256:
-            raise EntryError("has changed while the site was built")
+            raise EntryError("changed while the site was built")
 
 
 def write_entry_report(directory: Path, entry: Entry, out: Path) -> None:
     """Write report.html of a verified entry, with the analysis of its failures.
 
     Args:
-        directory: of the entry.
-        entry: the content of its entry.json.
-        out: the directory of its page.
+        directory: Directory of the entry.
+        entry: Content of its entry.json.
+        out: Directory of the entry's page.
     """
     run, home = EntryDirectory(directory, entry, out), Home("Leaderboard entry", "index.html")
     write_report(run, entry.summary.as_json(), analyse(run), home)

@@ -1,4 +1,4 @@
-"""The site's contents for programs: leaderboard.json and leaderboard.csv."""
+"""The machine-readable exports of the site: leaderboard.json and leaderboard.csv."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ragen_bench.leaderboard.schema import Entry, Interval
-from ragen_bench.pages.escaping import csv_cell
+from ragen_bench.pages.escaping import escape_csv_cell
 from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.reference import Source
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
@@ -34,43 +34,42 @@ _RANKING = ("suite", "version", "hash", "split", "sealed_key_hash")
 Cell = str | float | None
 
 
-def as_json(rankings: Sequence[Ranking], sources: Sequence[Source]) -> str:
-    """Return the content of leaderboard.json; strangers' texts are as they wrote them."""
+def render_json_export(rankings: Sequence[Ranking], sources: Sequence[Source]) -> str:
+    """Return the content of leaderboard.json, with unescaped texts of submitters."""
     content = {
         "schema": SCHEMA,
-        "boards": [_ranking(ranking) for ranking in rankings],
+        "boards": [_describe_ranking(ranking) for ranking in rankings],
         "reported_elsewhere_not_comparable": [asdict(source) for source in sources],
     }
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
-def as_csv(rankings: Sequence[Ranking]) -> str:
-    """Return the content of leaderboard.csv: a line for each entry and environment.
+def render_csv(rankings: Sequence[Ranking]) -> str:
+    """Return the content of leaderboard.csv, one line per entry and environment.
 
-    The suite's score stands in each of them. Cells that a spreadsheet would take for a formula
-    begin with a quote.
+    The suite score is repeated in each line. Cells that look like formulas get a leading quote.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_header())
-    writer.writerows(map(csv_cell, row) for ranking in rankings for row in _rows(ranking))
+    writer.writerows(map(escape_csv_cell, row) for ranking in rankings for row in _rows(ranking))
     return out.getvalue()
 
 
-def _ranking(ranking: Ranking) -> Object:
+def _describe_ranking(ranking: Ranking) -> Object:
     return {
         **{name: getattr(ranking, name) for name in _RANKING},
         "apart": list(ranking.apart),
-        "entries": [_entry(rank, entry) for rank, entry in ranking.places],
+        "entries": [_describe_entry(rank, entry) for rank, entry in ranking.places],
     }
 
 
-def _entry(rank: int | None, entry: SiteEntry) -> Object:
+def _describe_entry(rank: int | None, entry: SiteEntry) -> Object:
     return {
         "rank": rank,
         "entry": entry.directory,
         **{name: getattr(entry.entry, name) for name in _STATED},
-        **{name: _used(entry.run, name) for name in _RUN},
+        **{name: _setting(entry.run, name) for name in _RUN},
         "verified": entry.verified,
         "reproduced": entry.reproduced,
         "scripted": entry.scripted,
@@ -83,36 +82,36 @@ def _entry(rank: int | None, entry: SiteEntry) -> Object:
 
 
 def _header() -> list[str]:
-    figures = ["env", "episodes"]
+    metrics = ["env", "episodes"]
     for name in ("success", "score", "normalised", "random_success", "oracle_success"):
-        figures += _named(name)
+        metrics += _columns(name)
     return [
         *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
         *("apart", "rank", "entry", *_STATED, *_RUN, "verified", "reproduced", "scripted", "signs"),
         *(f"draw_{name}" for name in _DRAW),
-        *_named("suite_score"),
-        *figures,
+        *_columns("suite_score"),
+        *metrics,
     ]
 
 
-def _named(figure: str) -> list[str]:
-    return [figure, f"{figure}_low", f"{figure}_high"]
+def _columns(metric: str) -> list[str]:
+    return [metric, f"{metric}_low", f"{metric}_high"]
 
 
 def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
-    """Yield the lines of a ranking, with the cells that the header names."""
+    """Yield the lines of a ranking."""
     common: list[Cell] = [getattr(ranking, name) for name in _RANKING]
     common.append("; ".join(ranking.apart))
     for rank, entry in ranking.places:
-        own = [rank, entry.directory, *_stated(entry.entry), *_settings(entry.run)]
-        own += [_yes(entry.verified), _yes(entry.reproduced), entry.scripted]
-        own.append("; ".join(sign.name for sign in entry.signs))
-        own += [getattr(entry.draw, name, None) for name in _DRAW]
-        own += _with_interval(entry.figures.suite_score, entry.figures.suite_interval)
+        cells = [rank, entry.directory, *_statements(entry.entry), *_settings(entry.run)]
+        cells += [_yes_or_no(entry.verified), _yes_or_no(entry.reproduced), entry.scripted]
+        cells.append("; ".join(sign.name for sign in entry.signs))
+        cells += [getattr(entry.draw, name, None) for name in _DRAW]
+        cells += _with_interval(entry.figures.suite_score, entry.figures.suite_interval)
         for row in entry.figures.rows:
             yield [
                 *common,
-                *own,
+                *cells,
                 row.env,
                 row.episodes,
                 *_with_interval(row.success, row.success_interval),
@@ -123,25 +122,25 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
             ]
 
 
-def _stated(entry: Entry) -> list[Cell]:
+def _statements(entry: Entry) -> list[Cell]:
     return [_cell(getattr(entry, name)) for name in _STATED]
 
 
 def _settings(run: RunConfig) -> list[Cell]:
-    return [_cell(_used(run, name)) for name in _RUN]
+    return [_cell(_setting(run, name)) for name in _RUN]
 
 
-def _used(run: RunConfig, name: str) -> Any:
-    """Return a setting as it was used: None for a temperature that the server refused."""
+def _setting(run: RunConfig, name: str) -> Any:
+    """Return an effective setting: None for a temperature that the server refused."""
     refused = name == "temperature" and name in run.left_to_server
     return None if refused else getattr(run, name)
 
 
 def _cell(value: Any) -> Cell:
-    return _yes(value) if isinstance(value, bool) else value
+    return _yes_or_no(value) if isinstance(value, bool) else value
 
 
-def _yes(value: bool | None) -> str | None:
+def _yes_or_no(value: bool | None) -> str | None:
     return None if value is None else "yes" if value else "no"
 
 

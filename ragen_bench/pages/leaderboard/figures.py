@@ -1,4 +1,4 @@
-"""The figures of an entry, read from its summary."""
+"""The metrics of an entry, read from its summary."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class Player:
 
 @dataclass(frozen=True)
 class Row:
-    """An entry in one environment; rates lie in [0, 1], intervals are of 95 %.
+    """An entry's metrics in one environment, with 95 % intervals.
 
     Attributes:
-        env: the environment's id.
-        episodes: how many.
-        success: the share of them.
-        success_interval: of the success.
-        score: their mean score.
-        score_interval: of the score.
-        normalised: the score between the random player (0) and the best one (1), or None.
-        normalised_interval: of the normalised score, or None.
-        random: the floor.
-        oracle: the ceiling.
+        env: Environment id.
+        episodes: Number of episodes.
+        success: Success rate.
+        success_interval: Interval of the success rate.
+        score: Mean score, in [0, 1].
+        score_interval: Interval of the score.
+        normalised: Score relative to the random baseline (0) and the optimal score (1), or None.
+        normalised_interval: Interval of the normalised score, or None.
+        random: The random player's success.
+        oracle: The oracle's success.
     """
 
     env: Text
@@ -54,12 +54,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Figures:
-    """What an entry scored.
+    """The metrics of an entry.
 
     Attributes:
-        suite_score: the mean of the normalised scores, None where there is none.
-        suite_interval: of the suite score, None with it.
-        rows: the environments, in the order of the suite.
+        suite_score: Mean of the normalised scores, or None.
+        suite_interval: Interval of the suite score, or None.
+        rows: Metrics by environment, in the order of the suite.
     """
 
     suite_score: Figure | None
@@ -70,14 +70,14 @@ class Figures:
         _check_both(self.suite_score, self.suite_interval)
 
 
-def figures_of(summary: Object) -> Figures:
-    """Return the figures of a summary, which may be a stranger's.
+def read_figures(summary: Object) -> Figures:
+    """Read the metrics of an untrusted summary.
 
     Args:
-        summary: of an entry.json that has the published form.
+        summary: Summary in an entry.json of the published form.
 
     Raises:
-        EntryError: if a figure is not there or is not a number, with its place.
+        EntryError: if a metric is missing or not a number; the message gives its place.
     """
     return read_as(_FIGURES.validate_python, summary, "summary")
 

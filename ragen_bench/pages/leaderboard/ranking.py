@@ -1,10 +1,11 @@
-"""Rankings: the entries that may be compared, and the rank of each."""
+"""Rankings of comparable entries, and the best score over time."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from ragen_bench.leaderboard.schema import Interval
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
@@ -12,17 +13,17 @@ from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 
 @dataclass(frozen=True)
 class Ranking:
-    """Entries that may be compared: all that is named here is the same for them.
+    """Comparable entries, which agree in all of these attributes.
 
     Attributes:
-        suite: its name.
-        version: of the suite.
-        hash: of the suite, over instances and specifications.
-        split: the split of the instances.
-        sealed_key_hash: the hash of a sealed split's key, else "".
-        apart: the settings that set the entries apart from the suite's usual ones, mostly none.
-        places: rank and entry, best first. The floor, the ceiling and entries without a score have
-            no rank.
+        suite: Name of the suite.
+        version: Version of the suite.
+        hash: Hash of the suite, over instances and specifications.
+        split: Split of the instances.
+        sealed_key_hash: Hash of a sealed split's key, else "".
+        apart: Settings that differ from the suite's defaults, usually none.
+        places: Pairs of rank and entry, best first. Scripted players and entries without a score
+            have no rank.
     """
 
     suite: str
@@ -35,18 +36,18 @@ class Ranking:
 
     @property
     def anchor(self) -> str:
-        """A name for links, unique to this ranking."""
+        """HTML anchor, unique to this ranking."""
         parts = (self.suite, f"v{self.version}", self.split, self.hash, self.sealed_key_hash[:12])
         return re.sub(r"[^a-z0-9]+", "-", "-".join((*parts, *self.apart)).lower()).strip("-")
 
     @property
     def envs(self) -> list[str]:
-        """The ids of the suite's environments."""
+        """Environment ids of the suite."""
         return [row.env for row in self.places[0][1].figures.rows]
 
 
-def rankings(entries: Iterable[SiteEntry]) -> list[Ranking]:
-    """Return the rankings: `core` first, newer versions first, unusual settings last."""
+def build_rankings(entries: Iterable[SiteEntry]) -> list[Ranking]:
+    """Group entries into rankings: `core` first, newer versions first, unusual settings last."""
     groups: dict[tuple[str, int, str, str, str, tuple[str, ...]], list[SiteEntry]] = {}
     for entry in entries:
         groups.setdefault(_key(entry), []).append(entry)
@@ -54,24 +55,24 @@ def rankings(entries: Iterable[SiteEntry]) -> list[Ranking]:
     return sorted(unordered, key=_order)
 
 
-def ranks(scores: Sequence[tuple[float, Interval]]) -> list[int]:
-    """Return the ranks of scores that fall, with their intervals.
+def compute_ranks(scores: Sequence[tuple[float, Interval]]) -> list[int]:
+    """Return the ranks of scores and their intervals.
 
-    The best entry opens rank 1. Going down, an entry whose interval shares a point with that of
-    the entry which opened the rank has the same rank; the first that does not opens the next
-    one, which counts all above it: 1, 1, 3. So no entry stands above a higher score.
+    The best entry starts rank 1. A following entry whose interval overlaps that of the entry which
+    started the rank shares it; the first other entry starts the next rank, which counts all above:
+    1, 1, 3. No entry is ranked above a higher score.
 
     Args:
-        scores: the highest first.
+        scores: Scores in descending order, with their intervals.
     """
-    given: list[int] = []
-    opened = 0
+    ranks: list[int] = []
+    first = 0
     for place, (_, (low, high)) in enumerate(scores):
-        first_low, first_high = scores[opened][1]
+        first_low, first_high = scores[first][1]
         if not (low <= first_high and first_low <= high):
-            opened = place
-        given.append(opened + 1)
-    return given
+            first = place
+        ranks.append(first + 1)
+    return ranks
 
 
 def _key(entry: SiteEntry) -> tuple[str, int, str, str, str, tuple[str, ...]]:
@@ -100,7 +101,7 @@ def _places(group: Iterable[SiteEntry]) -> tuple[tuple[int | None, SiteEntry], .
         and (score := entry.figures.suite_score) is not None
         and (interval := entry.figures.suite_interval) is not None
     ]
-    numbers = ranks([(score, interval) for _, score, interval in scored])
+    numbers = compute_ranks([(score, interval) for _, score, interval in scored])
     rank = {name: number for (name, _, _), number in zip(scored, numbers, strict=True)}
     return tuple((rank.get(entry.directory), entry) for entry in ordered)
 
@@ -108,3 +109,60 @@ def _places(group: Iterable[SiteEntry]) -> tuple[tuple[int | None, SiteEntry], .
 def _score(entry: SiteEntry) -> float:
     score = entry.figures.suite_score
     return float("-inf") if score is None else score
+
+
+@dataclass(frozen=True)
+class Point:
+    """A dated entry.
+
+    Attributes:
+        entry: The entry.
+        day: Its date.
+        score: Its suite score.
+        interval: Interval of the score.
+        best: Highest score up to and including this entry.
+        share: Position of the day between the first (0) and the last (1); 0.5 for a single day.
+    """
+
+    entry: SiteEntry
+    day: str
+    score: float
+    interval: Interval
+    best: float
+    share: float
+
+    @property
+    def leads(self) -> bool:
+        """Whether this entry has the highest score up to its day."""
+        return self.score == self.best
+
+
+def history(ranking: Ranking) -> list[Point]:
+    """Return the models' entries with a date and a score, sorted by date and score."""
+    dated = sorted(
+        (
+            (entry.entry.date, -score, entry.directory, entry, interval)
+            for _, entry in ranking.places
+            if entry.scripted is None
+            and entry.entry.date is not None
+            and (score := entry.figures.suite_score) is not None
+            and (interval := entry.figures.suite_interval) is not None
+        ),
+        key=lambda point: point[:3],
+    )
+    best, points = float("-inf"), []
+    for day, negative, _, entry, interval in dated:
+        best = max(best, -negative)
+        share = _position(day, dated[0][0], dated[-1][0])
+        points.append(Point(entry, day, -negative, interval, best, share))
+    return points
+
+
+def undated(ranking: Ranking) -> int:
+    """Return the number of ranked entries without a date."""
+    return sum(rank is not None and entry.entry.date is None for rank, entry in ranking.places)
+
+
+def _position(day: str, first: str, last: str) -> float:
+    days = [date.fromisoformat(text).toordinal() for text in (day, first, last)]
+    return (days[0] - days[1]) / (days[2] - days[1]) if days[2] > days[1] else 0.5

@@ -1,4 +1,4 @@
-"""Published figures, which stand apart from the rankings: `reference.json`."""
+"""Published results of other works, listed separately from the rankings: `reference.json`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ragen_bench.leaderboard.schema import Figure, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.schema import Text
 
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Reported:
-    """One published line of figures.
+    """One published row of results.
 
     Attributes:
-        where: the place in the source, such as a table's number; "" if not given.
-        method: what was measured.
-        scores: per cent, by name.
+        where: Place in the source, such as a table number; "" if unknown.
+        method: Name of the method.
+        scores: Scores in percent, by name.
     """
 
     where: Text
@@ -34,14 +34,14 @@ class Reported:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where figures were published.
+    """A published work with results.
 
     Attributes:
-        title: the title of the work.
-        link: its page, or None.
-        settings: how the figures were measured there.
-        metric: what the figures are.
-        rows: the figures.
+        title: Title of the work.
+        link: URL of its page, or None.
+        settings: Settings of the measurement.
+        metric: Definition of the scores.
+        rows: The results.
     """
 
     title: Text
@@ -52,21 +52,21 @@ class Source:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the scores, in the order of their first appearance."""
+        """Names of the scores, in order of first appearance."""
         return list(dict.fromkeys(name for row in self.rows for name in row.scores))
 
 
 def read_reference(file: Path) -> tuple[Source, ...]:
-    """Return the published figures, none without the file.
+    """Read the published results; () without the file.
 
     Raises:
-        UserError: if the file does not have the form, with the place.
+        UserError: if the file is not valid; the message gives the place.
     """
     if not file.is_file():
         return ()
     try:
         with file.open("rb") as data:
-            content = parse(data.read(_MOST_BYTES))
+            content = parse(data.read(_MAX_BYTES))
         return read_as(_REFERENCE.validate_python, content).sources
     except (BadJsonError, EntryError) as error:
         raise UserError(f"{file} {error}", exit_code=1) from None

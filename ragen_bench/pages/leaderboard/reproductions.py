@@ -1,4 +1,4 @@
-"""Reruns of entries by maintainers: `reproductions/ENTRY.json`."""
+"""Reads maintainers' reruns of entries: `reproductions/ENTRY.json`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import Object, RunDraw, Text, Whole
 
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
-def reproduction_of(name: str, entry: Entry, directory: Path) -> Object | None:
-    """Return the rerun of an entry as `reproduce` wrote it, None if there is no file.
+def read_reproduction(name: str, entry: Entry, directory: Path) -> Object | None:
+    """Read the rerun of an entry, as `reproduce` wrote it; None without a file.
 
-    The intervals in it are compared with the entry's and with each other anew; the rerun itself
-    is the maintainer's word.
+    The comparison of intervals is recomputed; the rerun's values are trusted.
 
     Args:
-        name: the name of the entry's directory.
-        entry: the content of entry.json, with figures that are numbers.
-        directory: the directory of the files.
+        name: Directory name of the entry.
+        entry: Content of entry.json.
+        directory: Directory of the reruns.
 
     Raises:
         EntryError: if the file belongs to another entry, or disagrees with its own intervals.
@@ -37,15 +36,14 @@ def reproduction_of(name: str, entry: Entry, directory: Path) -> Object | None:
         return None
     try:
         with file.open("rb") as data:
-            content = parse(data.read(_MOST_BYTES))
+            content = parse(data.read(_MAX_BYTES))
         rerun = read_as(_RERUN.validate_python, content)
         _check_entry(rerun, name, entry)
         compared = compare_rerun(entry.summary.as_json(), rerun.summary())
     except (BadJsonError, EntryError) as error:
         raise EntryError(f"reproductions/{file.name} {error}") from None
-    different = first_difference(content, compared)
-    if different:
-        raise EntryError(f"reproductions/{file.name} {different}")
+    if difference := first_difference(content, compared):
+        raise EntryError(f"reproductions/{file.name} {difference}")
     draw = rerun.draw.as_json() if entry.run.draw and rerun.draw else None
     return {**compared, "model": rerun.model, "seed": rerun.seed, "draw": draw}
 
@@ -81,12 +79,12 @@ class _Rerun:
 
 
 def _check_entry(rerun: _Rerun, name: str, entry: Entry) -> None:
-    for key, of, known in (
+    for key, recorded, known in (
         ("entry", rerun.entry, name),
         ("episodes_sha256", rerun.episodes_sha256, entry.episodes_sha256),
     ):
-        if of != known:
-            raise EntryError(f"{key}: is of {brief(of)}, the entry is {brief(known)}")
+        if recorded != known:
+            raise EntryError(f"{key}: is of {brief(recorded)}, the entry is {brief(known)}")
     if entry.run.draw and (
         rerun.draw is None
         or rerun.draw.value == entry.run.draw.value

@@ -1,10 +1,10 @@
-"""Endings: the verdict, score and oracle play that a player sees when an episode is over."""
+"""The summary at the end of an episode: verdict, score and the oracle's turns."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ragen_bench.pages.play.episode import EpisodeChoice, HumanEpisode, Turn, total_of
+from ragen_bench.pages.play.episode import EpisodeChoice, HumanEpisode, Turn, sum_rewards
 from ragen_bench.suites import plays
 from ragen_envs.core.policies import oracle_answer
 
@@ -15,19 +15,19 @@ _MEANS = {
     "r_price": "within the price",
     "title_score": "nouns of the title",
 }
-"""The keys of `info` that add up to the reward, with what each stands for."""
+"""Keys of `info` that add up to the reward, with their meanings."""
 
 
 class Ending(NamedTuple):
-    """How an episode ended.
+    """The end of an episode.
 
     Attributes:
-        verdict: one to three words.
-        score: in [0, 1]; None where another package's environment does not tell it.
-        ceiling: the score that the oracle expects, or None.
-        total: the return.
-        parts: the terms of the reward by name, where the game gives them.
-        oracle: the oracle's turns in the same episode; none where there is no oracle.
+        verdict: One to three words.
+        score: Score in [0, 1]; None if a third-party environment reports none.
+        ceiling: Expected score of the best player, or None.
+        total: The return.
+        parts: Terms of the reward by name, if the game reports them.
+        oracle: The oracle's turns in the same episode; empty without an oracle.
     """
 
     verdict: str
@@ -39,18 +39,18 @@ class Ending(NamedTuple):
 
     @property
     def oracle_total(self) -> float:
-        """The oracle's return."""
-        return total_of(self.oracle)
+        """Return of the oracle."""
+        return sum_rewards(self.oracle)
 
 
-def ending_of(episode: HumanEpisode) -> Ending:
-    """Return how an episode ended; the oracle plays the same episode for comparison.
+def describe_ending(episode: HumanEpisode) -> Ending:
+    """Return the end of an episode, with the oracle's turns in the same episode.
 
     Args:
-        episode: an episode that is over; it stays as it is.
+        episode: A finished episode.
     """
     info = episode.info
-    parts = {f"{key}, {meant}": info[key] for key, meant in _MEANS.items() if key in info}
+    parts = {f"{key}, {meaning}": info[key] for key, meaning in _MEANS.items() if key in info}
     return Ending(
         verdict=_verdict(episode),
         score=info["score"],

@@ -1,4 +1,4 @@
-"""An episode that a person plays: its choice and its history."""
+"""An interactive episode and its history."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ragen_envs.core.sums import sum_in_order
 
 @dataclass(frozen=True)
 class EpisodeChoice:
-    """The choice of an episode.
+    """The settings of an episode.
 
     Attributes:
-        env: the full id.
-        split: the split of its instances.
-        seed: the instance of the split.
-        noise_seed: the noise of the dynamics.
+        env: Full environment id.
+        split: Split of the instances.
+        seed: Instance in the split.
+        noise_seed: Seed of the noise.
     """
 
     env: str
@@ -30,22 +30,22 @@ class EpisodeChoice:
 
     @property
     def following(self) -> EpisodeChoice:
-        """The episode on the next instance."""
+        """Settings of the episode on the next instance."""
         return replace(self, seed=self.seed + 1)
 
     def make(self) -> AnyEnv:
-        """Return its environment, not yet reset; answers are in the plain form."""
+        """Make the environment, with plain responses; it is not reset yet."""
         return make_env(self.env, self.split, "plain")
 
 
 def choose_episode(name: str, split: str, seed: int, noise_seed: int) -> EpisodeChoice:
-    """Return the episode that a command names.
+    """Return the settings that a command names.
 
     Args:
-        name: the environment's name; the namespace may be left out.
-        split: the split's name.
-        seed: the instance.
-        noise_seed: the noise.
+        name: Environment id, with or without the namespace.
+        split: Name of the split.
+        seed: Instance in the split.
+        noise_seed: Seed of the noise.
 
     Raises:
         UserError: for an unknown environment or split, or a number below 0.
@@ -59,9 +59,9 @@ class Turn(NamedTuple):
     """One turn of an episode.
 
     Attributes:
-        observation: what the player was shown.
-        answer: what the player answered.
-        reward: the reward of the answer.
+        observation: Observation before the response.
+        answer: Response of the player.
+        reward: Reward of the response.
     """
 
     observation: str
@@ -73,15 +73,15 @@ class HumanEpisode:
     """An episode and its history.
 
     Args:
-        choice: the episode to play.
+        choice: Settings of the episode.
 
     Attributes:
-        env: the environment, which tells the legal actions and the budget that is left.
-        turns: the turns that are over.
-        observation: what the player is shown now.
-        info: the latest `info` of the environment.
-        over: whether the episode has ended.
-        truncated: whether the budget ended it.
+        env: The environment, with the legal actions and the remaining budget.
+        turns: Finished turns.
+        observation: Current observation.
+        info: Latest `info` of the environment.
+        over: Whether the episode has ended.
+        truncated: Whether the budget ended it.
     """
 
     def __init__(self, choice: EpisodeChoice) -> None:
@@ -96,10 +96,10 @@ class HumanEpisode:
     @property
     def total(self) -> float:
         """The return so far."""
-        return total_of(self.turns)
+        return sum_rewards(self.turns)
 
     def play(self, answer: str) -> None:
-        """Take an answer, which may be any text.
+        """Take a response, which may be any text.
 
         Raises:
             ResetNeeded: after the end.
@@ -110,6 +110,6 @@ class HumanEpisode:
         self.over, self.truncated = terminated or truncated, truncated
 
 
-def total_of(turns: list[Turn]) -> float:
-    """Return the sum of the rewards, without the rounding errors of its terms."""
+def sum_rewards(turns: list[Turn]) -> float:
+    """Return the sum of the rewards, rounded to nine digits."""
     return round(sum_in_order(turn.reward for turn in turns), 9)

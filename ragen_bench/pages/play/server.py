@@ -1,4 +1,4 @@
-"""The server of the page on which a person plays."""
+"""The server of the play page."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from http import HTTPStatus
 from importlib.resources import files
 from typing import Any
 
-from ragen_bench.pages.local_server import PageServer, RefusedError, nothing_here
+from ragen_bench.pages.local_server import PageServer, RefusedError, not_found
+from ragen_bench.pages.play.ending import describe_ending
 from ragen_bench.pages.play.episode import EpisodeChoice, HumanEpisode
-from ragen_bench.pages.play.page_state import page_state
+from ragen_envs.core.protocol import SEPARATOR
 
 
 class PlayServer(PageServer):
-    """Serves one player, who plays one episode after the other.
-
-    All tabs show the same episode.
+    """Serves episodes to one player. All tabs show the same episode.
 
     Args:
-        choice: the first episode.
-        port: 0 for a free one.
+        choice: Settings of the first episode.
+        port: Port number, 0 for a free one.
 
     Raises:
         UserError: if the port is out of range or in use.
@@ -30,21 +29,21 @@ class PlayServer(PageServer):
         super().__init__(files("ragen_bench.pages.play") / "page", port)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows now."""
-        return {"game": self.number, **page_state(self.episode)}
+        """Return the state of the page."""
+        return {"game": self.number, **_describe_episode(self.episode)}
 
     def get(self, place: str) -> dict[str, Any]:
-        """Return what the page shows now."""
+        """Return the state of the page."""
         if place != "state":
-            raise nothing_here()
+            raise not_found()
         return self.state()
 
     def post(self, place: str, message: Any) -> dict[str, Any]:
-        """Take an answer, or begin another episode; return what the page shows then."""
-        take = {"answer": self._answer, "start": self._start}.get(place)
-        if take is None:
-            raise nothing_here()
-        take(message)
+        """Take a response, or start another episode; return the new state."""
+        handle = {"answer": self._answer, "start": self._start}.get(place)
+        if handle is None:
+            raise not_found()
+        handle(message)
         return self.state()
 
     def _answer(self, message: Any) -> None:
@@ -80,3 +79,39 @@ def _has_fields(message: Any, fields: dict[str, type]) -> bool:
         and message.keys() == fields.keys()
         and all(type(message[name]) is kind for name, kind in fields.items())
     )
+
+
+def _describe_episode(episode: HumanEpisode) -> dict[str, Any]:
+    """Return the state of an episode in JSON types."""
+    env, choice = episode.env, episode.choice
+    free = env.free_text
+    return {
+        "env": choice.env,
+        "split": choice.split,
+        "index": episode.info["index"],
+        "noise_seed": choice.noise_seed,
+        "turns": [turn._asdict() for turn in episode.turns],
+        "observation": episode.observation,
+        "max_turns": env.budget.max_turns,
+        "turns_left": env.turns_left,
+        "actions_left": env.actions_left,
+        "actions_this_turn": env.actions_this_turn,
+        "several": env.budget.max_actions_per_turn > 1,
+        "total": episode.total,
+        "legal": env.legal_actions,
+        "free": free and {"before": free.before, "after": free.after, "longest": free.longest},
+        "separator": SEPARATOR,
+        "end": _describe_end(episode) if episode.over else None,
+    }
+
+
+def _describe_end(episode: HumanEpisode) -> dict[str, Any]:
+    ending = describe_ending(episode)
+    return {
+        "verdict": ending.verdict,
+        "score": ending.score,
+        "ceiling": ending.ceiling,
+        "parts": ending.parts,
+        "oracle": [{"answer": turn.answer, "reward": turn.reward} for turn in ending.oracle],
+        "oracle_total": ending.oracle_total,
+    }

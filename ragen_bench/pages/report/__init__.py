@@ -1,4 +1,4 @@
-"""Reports: one self-contained HTML file for each run."""
+"""Reports: one self-contained HTML file per run."""
 
 from ragen_bench.pages.report.html import Home, report_pieces, write_report
 

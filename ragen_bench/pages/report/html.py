@@ -1,4 +1,4 @@
-"""The report of a run: its figures and trajectories in one HTML file."""
+"""The report of a run: metrics and trajectories in one HTML file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragen_bench.suites import states_form
 
 
 class Home(NamedTuple):
-    """The page that a report belongs to: its name and its address."""
+    """Name and URL of the page that links to a report."""
 
     name: str
     address: str
@@ -29,14 +29,14 @@ def write_report(
 ) -> Path:
     """Write report.html into the run directory, see `report_pieces`.
 
-    Episodes are read one at a time, and a few at a time are held.
+    Episodes are read as a stream.
 
     Returns:
-        The path of the report.
+        Path of the report.
     """
     path = run.path / "report.html"
     with replacing(path) as page:
-        # Names may hold lone surrogates, which no encoding of a page has.
+        # Names may contain lone surrogates, which UTF-8 does not have.
         pieces = report_pieces(run, summary, analysis, home)
         page.writelines(piece.encode(errors="backslashreplace") for piece in pieces)
     return path
@@ -45,13 +45,13 @@ def write_report(
 def report_pieces(
     run: RunDirectory, summary: Object, analysis: Object | None = None, home: Home | None = None
 ) -> Iterator[str]:
-    """Return the report in pieces, which are made one by one.
+    """Render the report piece by piece.
 
     Args:
-        run: the run.
-        summary: what `summarise` says of it; figures that it lacks are left out.
-        analysis: what `ragen_bench.analysis.analyse` says of it, if it was asked.
-        home: the page that the report belongs to, if it stands on a site.
+        run: The run.
+        summary: Result of `summarise`; missing metrics are omitted.
+        analysis: Result of `ragen_bench.analysis.analyse`, or None.
+        home: Page to link back to, or None.
 
     Raises:
         UserError: if a line of the run's files is broken.
@@ -73,7 +73,7 @@ def report_pieces(
 
 
 def _prompt(config: RunConfig) -> Object | None:
-    """Return how the model's messages were put together, None if another version did it."""
+    """Return the parts of the model's prompt, None if another version of it was used."""
     form, history = config.response_format, config.history
     if prompt_hash(form, history, config.opponent_format) != config.prompt_hash:
         return None

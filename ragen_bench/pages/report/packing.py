@@ -1,7 +1,7 @@
-"""Packing of a run's episodes into a page: compressed chunks, and a small index over them.
+"""Packs a run's episodes into a page: compressed chunks and a small index.
 
-A page must open fast and stay small, with ten thousand episodes too. So the browser gets the index
-at once, and opens a chunk when an episode in it is looked at.
+A page with ten thousand episodes must open fast and stay small. The browser reads the index first,
+and decompresses a chunk when an episode in it is viewed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.runs.schema import EpisodeRecord, Object
 
 CHUNK_CHARACTERS = 1 << 18
-"""JSON characters in a chunk; an episode that is longer has a chunk of its own. The more, the less
-is gained: gzip looks back 32 KiB only."""
-_KEPT = (
+"""Maximum JSON characters per chunk; a longer episode has its own chunk. Larger chunks compress
+hardly better, since gzip's window is 32 KiB."""
+_FIELDS = (
     "instance",
     "ceiling",
     "optimal_length",
@@ -35,13 +35,13 @@ _NO_LABEL = -1
 
 
 class Pack:
-    """A run's episodes on their way into a page.
+    """Packs the episodes of a run.
 
     Args:
-        episodes: the episodes, in any order; they are read once, one chunk at a time.
-        envs: the ids of the environments, in the order in which they are listed.
-        labels: what went wrong in an episode, by `ENV/INDEX/SAMPLE`; not all need one.
-        prompt: how the model's messages were put together, if the page is to show them.
+        episodes: Episodes in any order; read once, one chunk at a time.
+        envs: Environment ids, in the order of the page.
+        labels: Failure labels by `ENV/INDEX/SAMPLE`, for some episodes.
+        prompt: Parts of the model's prompt, if the page shows it.
     """
 
     def __init__(
@@ -60,29 +60,29 @@ class Pack:
         self._label_names: dict[str, int] = {}
 
     def chunks(self) -> Iterator[str]:
-        """Yield the episodes: JSON lists, compressed by gzip, in base64."""
-        held: list[str] = []
+        """Yield the episodes as JSON lists, compressed by gzip, in base64."""
+        chunk: list[str] = []
         size = closed = 0
         for episode in self._episodes:
-            text = _json(_kept(episode))
-            if held and size + len(text) > CHUNK_CHARACTERS:
-                yield _packed(f"[{','.join(held)}]")
-                held, size, closed = [], 0, closed + 1
-            self._rows.append([*self._row(episode), closed, len(held)])
-            held.append(text)
+            text = _json(_select_fields(episode))
+            if chunk and size + len(text) > CHUNK_CHARACTERS:
+                yield _compress(f"[{','.join(chunk)}]")
+                chunk, size, closed = [], 0, closed + 1
+            self._rows.append([*self._row(episode), closed, len(chunk)])
+            chunk.append(text)
             size += len(text)
-        if held:
-            yield _packed(f"[{','.join(held)}]")
+        if chunk:
+            yield _compress(f"[{','.join(chunk)}]")
 
     def index(self) -> str:
-        """Return the index over the chunks that were yielded, packed as they are.
+        """Return the packed index of the yielded chunks.
 
-        It lists environments, outcomes and labels by name, the prompt, and then a row for each
-        episode: numbers of environment, index, sample, outcome, label (-1 for none), turns, return,
-        chunk, place in the chunk. Rows are in the order of environment, index and sample. The index
-        is a text, since a script would round that of a large seed.
+        It lists the names of environments, outcomes and labels, the prompt, and one row per
+        episode: environment, index, sample, outcome, label (-1 for none), turns, return, chunk,
+        position in the chunk. Rows are sorted by environment, index and sample. The instance index
+        is a string, since JavaScript would round a large seed.
         """
-        return _packed(
+        return _compress(
             _json(
                 {
                     "envs": self._envs,
@@ -101,23 +101,23 @@ class Pack:
         env, index, sample = episode.env, episode.index, episode.sample
         outcome = self._outcomes.setdefault(episode.outcome, len(self._outcomes))
         label = self._labels.get(f"{env}/{index}/{sample}")
-        named = (
+        label_number = (
             _NO_LABEL
             if label is None
             else self._label_names.setdefault(label, len(self._label_names))
         )
-        turns, gained = len(episode.turns), episode.episode_return
-        return [self._envs.index(env), index, sample, outcome, named, turns, gained]
+        turns, episode_return = len(episode.turns), episode.episode_return
+        return [self._envs.index(env), index, sample, outcome, label_number, turns, episode_return]
 
 
-def _kept(episode: EpisodeRecord) -> Object:
-    """Return what the page shows of an episode; of an opponent only where there is one."""
+def _select_fields(episode: EpisodeRecord) -> Object:
+    """Return the fields that the page shows."""
     fields = episode.as_json()
-    kept = {name: fields[name] for name in _KEPT}
-    return kept | _opponent_of(fields) if "opponent" in fields else kept
+    selected = {name: fields[name] for name in _FIELDS}
+    return selected | _describe_opponent(fields) if "opponent" in fields else selected
 
 
-def _opponent_of(episode: Object) -> Object:
+def _describe_opponent(episode: Object) -> Object:
     """Return an episode's turns with the opponent's replies in words, and their counts."""
     game = find_class(episode["env"])
     turns = [
@@ -131,24 +131,24 @@ def _opponent_of(episode: Object) -> Object:
     return {"turns": turns, "opponent": {"counts": counts, "overflowed": overflowed}}
 
 
-def _packed(text: str) -> str:
-    # No time in the header: the same run gives the same page.
+def _compress(text: str) -> str:
+    # Without a time in the header, the same run gives the same page.
     return b64encode(gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)).decode("ascii")
 
 
 def _json(value: Any) -> str:
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
-    except ValueError:  # Python reads NaN from a file, browsers do not
-        return json.dumps(_named(value), separators=(",", ":"))
+    except ValueError:  # Python accepts NaN in JSON, browsers do not
+        return json.dumps(_name_nonfinite(value), separators=(",", ":"))
 
 
-def _named(value: Any) -> Any:
-    """Return the value with the numbers that JSON lacks by their names."""
+def _name_nonfinite(value: Any) -> Any:
+    """Replace non-finite numbers by their names."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, list):
-        return [_named(item) for item in value]
+        return [_name_nonfinite(item) for item in value]
     if isinstance(value, dict):
-        return {name: _named(item) for name, item in value.items()}
+        return {name: _name_nonfinite(item) for name, item in value.items()}
     return value

@@ -1,4 +1,4 @@
-"""The page over all runs below a folder: their figures, their reports, and comparisons."""
+"""The page of all runs in a folder, with their metrics, reports and comparisons."""
 
 from ragen_bench.pages.view.server import ViewServer
 

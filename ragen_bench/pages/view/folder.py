@@ -1,4 +1,4 @@
-"""The runs below a folder. Links are not followed, so that nothing outside is read."""
+"""Finds the runs in a folder. Links are not followed, so nothing outside is read."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import NamedTuple
 from ragen_bench.errors import UserError
 from ragen_bench.pages.view.listed_run import ListedRun, RunRow
 
-_DEEPEST = 32
-"""Folders within folders: os.walk recurses, and a stranger's folder may have no end."""
+_MAX_DEPTH = 32
+"""Maximum folder depth, since an untrusted folder may be arbitrarily deep."""
 
 
 class Listing(NamedTuple):
-    """What is below a folder.
+    """The runs in a folder.
 
     Attributes:
-        rows: the runs, by path.
-        notes: what was passed by, a line each.
+        rows: Runs, sorted by path.
+        notes: Skipped folders, one line per kind.
     """
 
     rows: list[RunRow]
@@ -27,13 +27,13 @@ class Listing(NamedTuple):
 
 
 class RunsFolder:
-    """The runs below a folder, each read once and again where it has changed.
+    """The runs in a folder, which are read again only where they changed.
 
     Args:
-        path: the folder.
+        path: The folder.
 
     Raises:
-        UserError: if it is not a folder.
+        UserError: if the path is not a folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,16 +46,16 @@ class RunsFolder:
         self._runs: dict[Path, ListedRun] = {}
         self._links = self._unread = self._deep = 0
 
-    def look(self) -> Listing:
-        """Return what is there now."""
+    def list_runs(self) -> Listing:
+        """Return the current runs."""
         self._find()
         return Listing([run.row() for run in self._runs.values()], list(self._notes()))
 
     def run(self, id: str) -> ListedRun:
-        """Return a run that the list has.
+        """Return the run with an id.
 
         Raises:
-            UserError: if none has this id.
+            UserError: if there is none.
         """
         self._find()
         for run in self._runs.values():
@@ -70,10 +70,10 @@ class RunsFolder:
         }
 
     def _paths(self) -> Iterator[Path]:
-        """Yield the run directories by path; hidden folders are passed by."""
+        """Yield the run directories, sorted by path and without hidden folders."""
         for folder, names, files in os.walk(self._root, onerror=self._count_unread):
             names[:] = sorted(name for name in names if not name.startswith("."))
-            if names and len(Path(folder).relative_to(self._root).parts) >= _DEEPEST:
+            if names and len(Path(folder).relative_to(self._root).parts) >= _MAX_DEPTH:
                 self._deep += 1
                 names.clear()
             self._links += sum((Path(folder) / name).is_symlink() for name in names)
@@ -89,4 +89,4 @@ class RunsFolder:
         if self._unread:
             yield f"Folders that cannot be read: {self._unread}."
         if self._deep:
-            yield f"Folders more than {_DEEPEST} deep are not looked into: {self._deep}."
+            yield f"Folders more than {_MAX_DEPTH} deep are not looked into: {self._deep}."

@@ -124,7 +124,7 @@ def test_the_page_is_served_until_ctrl_c(tmp_path):
     assert state["observation"] == made("ragen/WebShop-v0").reset(seed=5)[0]
     taken = run("play", "Bandit-v0", "--browser", "--port", str(port), cwd=tmp_path)
     assert (taken.returncode, taken.stdout) == (2, "")
-    assert taken.stderr.startswith(f"ragen-bench: port {port} cannot be had")
+    assert taken.stderr.startswith(f"ragen-bench: port {port} is not available")
     assert taken.stderr.count("\n") == 1
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

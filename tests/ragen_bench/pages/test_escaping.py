@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.escaping import csv_cell, link, shown
-from ragen_bench.pages.leaderboard.exports import as_csv, as_json
+from ragen_bench.pages.escaping import escape_csv_cell, escape_invisible, link
+from ragen_bench.pages.leaderboard.exports import render_csv, render_json_export
 from ragen_bench.pages.leaderboard.pages import breakable, size, size_class
-from ragen_bench.pages.leaderboard.ranking import rankings
+from ragen_bench.pages.leaderboard.ranking import build_rankings
 from tests.ragen_bench.pages.leaderboard.conftest import SOURCE
 from tests.ragen_bench.pages.leaderboard.entries import drawn, gallery, made, rerun
 
@@ -27,18 +27,24 @@ FORMULAS = (
 
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_no_cell_is_a_formula(formula):
-    assert csv_cell(formula) == f"'{formula}"
+    assert escape_csv_cell(formula) == f"'{formula}"
 
 
 @given(st.text())
 def test_no_text_is_a_formula(text):
-    cell = csv_cell(text)
+    cell = escape_csv_cell(text)
     assert cell.strip()[:1] not in {"=", "+", "-", "@", "\t", "\r"}
     assert "\n" not in cell
 
 
 def test_numbers_and_plain_text_stay():
-    assert [csv_cell(cell) for cell in (-0.5, 3, None, "a=b", "x")] == [-0.5, 3, None, "a=b", "x"]
+    assert [escape_csv_cell(cell) for cell in (-0.5, 3, None, "a=b", "x")] == [
+        -0.5,
+        3,
+        None,
+        "a=b",
+        "x",
+    ]
 
 
 @pytest.mark.parametrize("url", ["https://example.org/a?b=c#d", "http://1.2.3.4:80/", "https://a"])
@@ -69,15 +75,17 @@ def test_nothing_else_is_one(url):
 
 
 def test_what_cannot_be_seen_is_named():
-    assert shown("a\u202eb\n\0\u200b\ud800") == "a⟨U+202E⟩b⟨U+000A⟩⟨U+0000⟩⟨U+200B⟩⟨U+D800⟩"
-    assert shown("日本語 é [7B] <b>") == "日本語 é [7B] <b>"
+    assert (
+        escape_invisible("a\u202eb\n\0\u200b\ud800") == "a⟨U+202E⟩b⟨U+000A⟩⟨U+0000⟩⟨U+200B⟩⟨U+D800⟩"
+    )
+    assert escape_invisible("日本語 é [7B] <b>") == "日本語 é [7B] <b>"
 
 
 def test_the_tables_hold_everything():
     hostile = made("hostile", name=FORMULAS[0], model="hf/a\n=b", rerun=rerun())
-    found = rankings([*gallery(), hostile])
-    content = json.loads(as_json(found, [SOURCE]))
-    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    found = build_rankings([*gallery(), hostile])
+    content = json.loads(render_json_export(found, [SOURCE]))
+    rows = list(csv.DictReader(io.StringIO(render_csv(found))))
     entries = [entry for ranking in content["boards"] for entry in ranking["entries"]]
     assert len(entries) == 12
     assert len(rows) == 12 * 3
@@ -108,12 +116,12 @@ def test_the_tables_hold_everything():
 
 
 def test_the_tables_hold_what_was_drawn():
-    found = rankings([drawn("it"), made("other")])
-    told = [entry["draw"] for board in json.loads(as_json(found, []))["boards"]
+    found = build_rankings([drawn("it"), made("other")])
+    told = [entry["draw"] for board in json.loads(render_json_export(found, []))["boards"]
             for entry in board["entries"]]  # fmt: skip
     draw = {"commitment": "c0" * 32, "value": "da" * 32, "time": "2026-11-23T22:23:51Z"}
     assert told == [None, draw]
-    rows = list(csv.DictReader(io.StringIO(as_csv(found))))
+    rows = list(csv.DictReader(io.StringIO(render_csv(found))))
     assert [[row[f"draw_{name}"] for name in draw] for row in rows[::3]] == [
         ["", "", ""],
         list(draw.values()),
@@ -122,18 +130,18 @@ def test_the_tables_hold_what_was_drawn():
 
 def test_a_temperature_that_a_server_refused_is_empty():
     refused = {"refused": ["temperature"]}
-    found = rankings([made("told"), made("refusing", model_identity=refused)])
-    [board] = json.loads(as_json(found, []))["boards"]
+    found = build_rankings([made("told"), made("refusing", model_identity=refused)])
+    [board] = json.loads(render_json_export(found, []))["boards"]
     told = {entry["entry"]: entry["temperature"] for entry in board["entries"]}
     assert told == {"told": 0.5, "refusing": None}
-    rows = csv.DictReader(io.StringIO(as_csv(found)))
+    rows = csv.DictReader(io.StringIO(render_csv(found)))
     assert {row["entry"]: row["temperature"] for row in rows} == {"told": "0.5", "refusing": ""}
 
 
 def test_without_entries_there_are_heads():
-    assert json.loads(as_json([], []))["boards"] == []
-    assert as_csv([]).startswith("suite,suite_version,suite_hash,split,")
-    assert as_csv([]).count("\n") == 1
+    assert json.loads(render_json_export([], []))["boards"] == []
+    assert render_csv([]).startswith("suite,suite_version,suite_hash,split,")
+    assert render_csv([]).count("\n") == 1
 
 
 def test_sizes_and_names():

@@ -9,10 +9,10 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.pages.local_server import (
-    LONGEST_REQUEST,
+    MAX_REQUEST_BYTES,
     PageServer,
     RefusedError,
-    nothing_here,
+    not_found,
 )
 from tests.ragen_bench.pages.serving import serving
 
@@ -20,7 +20,7 @@ from tests.ragen_bench.pages.serving import serving
 class Echo(PageServer):
     def get(self, place):
         if place != "state":
-            raise nothing_here()
+            raise not_found()
         return {"alone": self.lock.locked()}
 
     def post(self, place, message):
@@ -112,9 +112,9 @@ def test_what_is_no_json(server, body):
 
 
 def test_a_long_request_is_refused_when_all_of_it_was_sent(server):
-    fits = json.dumps("x" * (LONGEST_REQUEST - 2))
+    fits = json.dumps("x" * (MAX_REQUEST_BYTES - 2))
     assert post(server, fits)[0] == 200
-    for length in (LONGEST_REQUEST + 1, 5_000_000):
+    for length in (MAX_REQUEST_BYTES + 1, 5_000_000):
         status, said = post(server, b"x" * length)
         assert status == 413
         assert said["error"] == f"a request has at most 100,000 bytes, and this one {length:,}"
@@ -143,7 +143,7 @@ def test_a_tab_that_closes_early_says_nothing(server, capfd):
 
 
 def test_ports(server, tmp_path):
-    with pytest.raises(UserError, match=rf"port {server.server_port} cannot be had .*--port"):
+    with pytest.raises(UserError, match=rf"port {server.server_port} is not available .*--port"):
         Echo(tmp_path, server.server_port)
     for port in (-1, 65536):
         with pytest.raises(UserError, match=f"--port is between 0 and 65535, got {port}"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from ragen_bench.pages.escaping import shown, shown_lines
+from ragen_bench.pages.escaping import escape_invisible, escape_invisible_lines
 from ragen_bench.pages.rendering import csp_hash, page_environment
 from tests.growth import LINEAR, growth
 
@@ -36,12 +36,12 @@ ENVIRONMENT = page_environment("ragen_bench.pages.report")
 def test_text_in_a_page_has_visible_characters_only(text, template):
     page = ENVIRONMENT.from_string(template).render(text=text)
     line = page.replace("\n", "").replace("\t", "")
-    assert shown(line) == line
-    assert shown_lines(shown_lines(text)) == shown_lines(text)
+    assert escape_invisible(line) == line
+    assert escape_invisible_lines(escape_invisible_lines(text)) == escape_invisible_lines(text)
 
 
 @pytest.mark.parametrize("piece", ["a", "\u202e", "\n", "\u202e\n"])
-@pytest.mark.parametrize("shows", [shown, shown_lines])
+@pytest.mark.parametrize("shows", [escape_invisible, escape_invisible_lines])
 def test_the_cost_of_showing_grows_with_the_text(piece, shows):
     assert growth(shows, lambda n: piece * n) < LINEAR
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ragen_bench.pages.escaping import shown
+from ragen_bench.pages.escaping import escape_invisible
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.atomic import write_text
 from ragen_starpo.diagnostics.cost import list_milestones, sum_cost
@@ -43,8 +43,8 @@ def write_report(run: TrainingRun) -> Path:
 def exact(value: Any) -> str:
     """Return a value as in its JSON file, with all characters visible; a string without quotes."""
     if isinstance(value, str):
-        return shown(value)
-    return shown(json.dumps(value, ensure_ascii=False))
+        return escape_invisible(value)
+    return escape_invisible(json.dumps(value, ensure_ascii=False))
 
 
 def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ragen_bench.pages.escaping import shown
+from ragen_bench.pages.escaping import escape_invisible
 from ragen_bench.pages.formats import NONE, figure, fixed, percent
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.studies.metrics import METRICS
@@ -107,7 +107,7 @@ def render_markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
 
 def escape_markdown(text: str) -> str:
     """Return a text in one line, escaped for Markdown."""
-    return re.sub(r"([\\`*_\[\]<>&|#])", r"\\\1", shown(text.replace("\n", " ")))
+    return re.sub(r"([\\`*_\[\]<>&|#])", r"\\\1", escape_invisible(text.replace("\n", " ")))
 
 
 def _verdict_row(claim: Mapping[str, Any]) -> Row:

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 import pexpect
 import pytest
 
-from ragen_bench.pages.annotation import Session, ratings_of
+from ragen_bench.pages.annotation import Session, read_ratings
 from ragen_bench.pages.annotation.server import AnnotationServer
 from tests.ragen_bench.cli.command import run as command
 from tests.ragen_bench.pages.looks import check_contrast
@@ -64,7 +64,7 @@ def test_leaving_keeps_what_is_rated(runs, tmp_path):
     )
     assert done.returncode == 0
     assert done.stdout.endswith("\n1 of 8 rated.\n")
-    [rating] = ratings_of(runs[0])
+    [rating] = read_ratings(runs[0])
     assert (rating.understandable, rating.comment) == (2, "good")
 
 
@@ -167,7 +167,7 @@ def test_rating_in_a_browser(runs, tmp_path, page):
     page.get_by_label("Comment").fill("quite so √")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("ada: 2 of 3 rated").wait_for()
-    kept = {rating.key: rating for run in runs for rating in ratings_of(run)}
+    kept = {rating.key: rating for run in runs for rating in read_ratings(run)}
     first, second, _ = [kept.get(key) for _, key in Session(runs, "ada", 3, 0).chosen]
     assert (first.understandable, first.faithful, first.safe) == (2, 1, 2)
     assert (second.understandable, second.faithful, second.safe) == (0, 0, 0)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.annotation import Session, ratings_of
+from ragen_bench.pages.annotation import Session, read_ratings
 
 YES = {"understandable": 2, "faithful": 1, "safe": 0}
 
@@ -40,7 +40,7 @@ def test_a_rater_who_comes_back_goes_on(runs):
         session.rate(run, key, YES, "fine")
     assert Session(runs, "ada", 8, 0).waiting() == session.chosen[3:]
     assert Session(runs, "bob", 8, 0).waiting() == session.chosen
-    kept = [rating for run in runs for rating in ratings_of(run)]
+    kept = [rating for run in runs for rating in read_ratings(run)]
     assert {rating.key for rating in kept} == {key for _, key in session.chosen[:3]}
     assert {(r.rater, r.understandable, r.faithful, r.safe, r.comment) for r in kept} == {
         ("ada", 2, 1, 0, "fine")
@@ -52,7 +52,7 @@ def test_the_last_word_counts(runs):
     [(run, key)] = session.chosen
     session.rate(run, key, YES)
     session.rate(run, key, {**YES, "safe": 2})
-    assert [rating.safe for rating in ratings_of(run)] == [2]
+    assert [rating.safe for rating in read_ratings(run)] == [2]
 
 
 def test_a_trace_tells_nothing_of_the_player(runs):
@@ -83,7 +83,7 @@ def test_a_line_that_is_no_rating_is_named(runs, line, says):
     with (run / "ratings.jsonl").open("a") as file:
         file.write(line + "\n")
     with pytest.raises(UserError, match=rf"ratings\.jsonl line {says}.*; mend or remove that line"):
-        list(ratings_of(run))
+        list(read_ratings(run))
 
 
 @pytest.mark.parametrize(

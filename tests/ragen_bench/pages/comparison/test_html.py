@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.comparison import comparison_page
+from ragen_bench.pages.comparison import render_comparison
 from ragen_bench.pages.comparison.html import signed
 
 FIGURES = {"a": 0.5, "b": 0.25, "difference": 0.25, "interval": [0.1, 0.4], "detectable": 0.3}
@@ -36,7 +36,7 @@ def test_each_row_says_whether_it_compares_returns(told):
         for success in told
     ]
     runs = [{**RUN, "name": letter} for letter in "ABCD"]
-    page = comparison_page({"runs": runs, "comparisons": comparisons})
+    page = render_comparison({"runs": runs, "comparisons": comparisons})
     rows = re.findall('class="text inner">(.)(.*?)</th>', page)
     assert [(letter, "returns" in rest) for letter, rest in rows] == [
         (letter, not success) for letter, success in zip("BCD", told, strict=True)

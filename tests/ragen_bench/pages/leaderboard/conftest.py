@@ -4,8 +4,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from ragen_bench.pages.leaderboard.pages import Pages
-from ragen_bench.pages.leaderboard.ranking import rankings
+from ragen_bench.pages.leaderboard.pages import render_pages
+from ragen_bench.pages.leaderboard.ranking import build_rankings
 from ragen_bench.pages.leaderboard.reference import Reported, Source
 from tests.ragen_bench.leaderboard.conftest import honest, small_suites
 from tests.ragen_bench.pages.browser import watched
@@ -46,7 +46,7 @@ def visit(browser):
 
 def write_pages(folder, entries, sources=(SOURCE,)):
     """Write the pages of entries that are in no directory; return the index."""
-    for name, text in Pages(rankings(entries), sources).all():
+    for name, text in render_pages(build_rankings(entries), sources):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ import json
 
 from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.verify import Check
-from ragen_bench.pages.leaderboard.figures import figures_of
+from ragen_bench.pages.leaderboard.figures import read_figures
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 from ragen_bench.runs.draws import Draw
 
@@ -96,7 +96,7 @@ def made(
     written = {**about, "run": run, "summary": summary(score, low, high, success)}
     content = json.loads(json.dumps(written))
     entry = Entry.model_validate(content).model_copy(update=unchecked)
-    return SiteEntry(directory, entry, figures_of(content["summary"]), checks, rerun)
+    return SiteEntry(directory, entry, read_figures(content["summary"]), checks, rerun)
 
 
 def unscored(entry):

@@ -5,15 +5,14 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.leaderboard.history import history, undated
-from ragen_bench.pages.leaderboard.ranking import rankings, ranks
+from ragen_bench.pages.leaderboard.ranking import build_rankings, compute_ranks, history, undated
 from tests.ragen_bench.pages.leaderboard.entries import gallery, made, unscored
 
 NUMBER = st.integers(-5, 15).map(lambda number: number / 10)
 
 
 def given_ranks(*intervals):
-    return ranks([((low + high) / 2, (low, high)) for low, high in intervals])
+    return compute_ranks([((low + high) / 2, (low, high)) for low, high in intervals])
 
 
 def test_overlapping_intervals_share_a_rank():
@@ -36,7 +35,7 @@ def test_nobody_stands_above_a_higher_score():
 @given(st.lists(st.tuples(NUMBER, NUMBER, NUMBER).map(sorted), max_size=12))
 def test_ranks_are_as_the_page_explains_them(triples):
     scores = sorted(((b, (a, c)) for a, b, c in triples), key=lambda score: -score[0])
-    found = ranks(scores)
+    found = compute_ranks(scores)
     expected = []
     while len(expected) < len(scores):
         rest = scores[len(expected) :]
@@ -55,7 +54,7 @@ def test_floor_ceiling_and_those_without_a_score_have_no_rank():
         made("bad", -0.2, -0.3, -0.1),
         unscored(made("none")),
     ]
-    (ranking,) = rankings(entries)
+    (ranking,) = build_rankings(entries)
     assert [(rank, entry.directory) for rank, entry in ranking.places] == [
         (None, "oracle"),
         (1, "good"),
@@ -79,18 +78,18 @@ def test_what_differs_in_the_task_is_in_another_ranking():
         made("tokens", max_tokens=999),
     ]
     alike = [made("twin", samples=4, temperature=0.0, model="hf/other", parameters=7)]
-    found = rankings([*others, usual, *alike])
+    found = build_rankings([*others, usual, *alike])
     assert len(found) == len(others) + 1
     assert sorted(len(ranking.places) for ranking in found) == [1] * len(others) + [2]
     assert len({ranking.anchor for ranking in found}) == len(found)
     assert [ranking.suite for ranking in found] == ["core"] * 9 + ["full"]
     assert (found[0].version, found[1].apart) == (2, ())
-    reversed_ = rankings([*alike, usual, *reversed(others)])
+    reversed_ = build_rankings([*alike, usual, *reversed(others)])
     assert reversed_ == found
 
 
 def test_equal_scores_stand_by_name():
-    (ranking,) = rankings([made("b"), made("c", low=0.3), made("a")])
+    (ranking,) = build_rankings([made("b"), made("c", low=0.3), made("a")])
     assert [(rank, entry.directory) for rank, entry in ranking.places] == [
         (1, "a"),
         (1, "b"),
@@ -99,7 +98,7 @@ def test_equal_scores_stand_by_name():
 
 
 def test_the_best_score_by_date():
-    ranking = rankings(gallery())[0]
+    ranking = build_rankings(gallery())[0]
     points = history(ranking)
     assert [(point.entry.directory, point.best, point.leads) for point in points] == [
         ("small", -0.1, True),
@@ -115,9 +114,9 @@ def test_the_best_score_by_date():
 def test_on_one_day_the_better_comes_first_and_a_worse_one_does_not_lead():
     day = {"date": "2026-02-28"}
     entries = [made("worse", 0.2, 0.1, 0.3, **day), made("better", 0.4, 0.3, 0.5, **day)]
-    points = history(rankings(entries)[0])
+    points = history(build_rankings(entries)[0])
     assert [(p.entry.directory, p.best, p.leads, p.share) for p in points] == [
         ("better", 0.4, True, 0.5),
         ("worse", 0.4, False, 0.5),
     ]
-    assert history(dataclasses.replace(rankings(entries)[0], places=())) == []
+    assert history(dataclasses.replace(build_rankings(entries)[0], places=())) == []

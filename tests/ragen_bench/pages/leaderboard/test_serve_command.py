@@ -36,7 +36,7 @@ def test_it_builds_serves_and_ends(tmp_path, kept):
 
 def test_mistakes_are_told_in_one_line(tmp_path):
     for arguments, said in (
-        (["build"], "holds no entries/"),
+        (["build"], "has no entries/"),
         (["serve", "--port", "70000"], "--port is between 0 and 65535"),
         ([], "ACTION"),
     ):

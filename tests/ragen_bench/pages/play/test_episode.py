@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.play import HumanEpisode, Turn, choose_episode, ending_of
-from ragen_bench.pages.play.episode import total_of
+from ragen_bench.pages.play import HumanEpisode, Turn, choose_episode, describe_ending
+from ragen_bench.pages.play.episode import sum_rewards
 from ragen_envs import IDS
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
@@ -52,7 +52,7 @@ def test_the_end_compares_with_the_oracle_in_the_same_episode(env):
     episode, stream = HumanEpisode(choose_episode(env, "val", 7, 2)), RandomStream("play", env)
     while not episode.over:
         episode.play(random_answer(episode.env, stream))
-    ending = ending_of(episode)
+    ending = describe_ending(episode)
     _, answers, rewards, _ = oracle_episode(env, 7, 2, "val")
     assert [turn.answer for turn in ending.oracle] == answers
     assert [turn.reward for turn in ending.oracle] == rewards
@@ -69,7 +69,7 @@ def ended(env, answers, seed=3):
     for answer in answers:
         episode.play(answer)
     assert episode.over
-    return ending_of(episode).verdict
+    return describe_ending(episode).verdict
 
 
 def test_verdicts():
@@ -85,8 +85,8 @@ def test_verdicts():
 
 
 def test_a_return_has_no_error_of_fractions():
-    assert total_of([Turn("", "", reward) for reward in (-0.1, -0.1, -0.1)]) == -0.3
-    assert total_of([]) == 0
+    assert sum_rewards([Turn("", "", reward) for reward in (-0.1, -0.1, -0.1)]) == -0.3
+    assert sum_rewards([]) == 0
 
 
 def test_the_following_instance_keeps_all_else():

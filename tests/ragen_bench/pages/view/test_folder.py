@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.view.figures import Tally
 from ragen_bench.pages.view.folder import RunsFolder
+from ragen_bench.pages.view.listed_run import Tally
 from ragen_bench.runs.checked import read_episode
 from ragen_bench.scores.metrics import compute_metrics
 from ragen_bench.statistics import wilson
@@ -18,7 +18,7 @@ from tests.ragen_bench.pages.report.runs import FROZEN_LAKE, SOKOBAN, episode, m
 
 
 def row_of(folder, place):
-    return {row.place: row for row in folder.look().rows}[place]
+    return {row.place: row for row in folder.list_runs().rows}[place]
 
 
 def records(solved, env=SOKOBAN, **more):
@@ -86,7 +86,7 @@ def test_a_run_is_followed_while_it_is_written(tmp_path):
     run.episodes_file.write_bytes(run.episodes_file.read_bytes()[:-3])
     assert row_of(folder, "a/run").episodes == 4
     shutil.rmtree(run.path)
-    assert folder.look().rows == []
+    assert folder.list_runs().rows == []
 
 
 def test_another_run_in_the_same_place_is_read_from_its_start(tmp_path):
@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_a_row_that_says_so(tmp_path):
     ):
         config = json.loads((tmp_path / name / "run.json").read_text())
         (tmp_path / name / "run.json").write_text(json.dumps({**config, key: value}))
-    rows = RunsFolder(tmp_path).look().rows
+    rows = RunsFolder(tmp_path).list_runs().rows
     assert [row.state for row in rows] == ["unreadable"] * 3
     env, broken, key = (row.problem for row in rows)
     assert broken == "json/run.json is not a JSON object"
@@ -136,10 +136,10 @@ def test_nothing_outside_is_listed_or_read(tmp_path, tmp_path_factory):
         run = make_run(tmp_path / f"links-{name}", records([True]))
         (run.path / name).unlink(missing_ok=True)
         (run.path / name).symlink_to(secret.path / name)
-    listing = RunsFolder(tmp_path).look()
+    listing = RunsFolder(tmp_path).list_runs()
     assert listing.notes == ["Links to folders are not followed: 1 below this folder."]
     assert [row.problem for row in listing.rows] == [
-        f"links-{name}/{name} is a link to what is outside the folder"
+        f"links-{name}/{name} is a link that leads out of the folder"
         for name in ("episodes.jsonl", "run.json", "summary.json")
     ]
 
@@ -151,7 +151,7 @@ def test_a_link_counts_from_when_it_is_there_until_it_is_gone(tmp_path):
     (run.path / "loop").symlink_to("loop")
     assert row_of(folder, "run").state == "incomplete"
     (run.path / "more").symlink_to("/etc")
-    assert row_of(folder, "run").problem == "run/more is a link to what is outside the folder"
+    assert row_of(folder, "run").problem == "run/more is a link that leads out of the folder"
     (run.path / "more").unlink()
     assert row_of(folder, "run").problem == ""
 
@@ -159,7 +159,7 @@ def test_a_link_counts_from_when_it_is_there_until_it_is_gone(tmp_path):
 def test_folders_without_end_are_left(tmp_path):
     make_run(tmp_path.joinpath(*"d" * 31, "run"), records([True]))
     make_run(tmp_path.joinpath(*"d" * 32, "run"), records([True]))
-    listing = RunsFolder(tmp_path).look()
+    listing = RunsFolder(tmp_path).list_runs()
     assert [row.place for row in listing.rows] == ["d/" * 31 + "run"]
     assert listing.notes == ["Folders more than 32 deep are not looked into: 1."]
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from ragen_bench.analysis import analyse
 from ragen_bench.cli.main import main
-from ragen_bench.pages.comparison import comparison_page
+from ragen_bench.pages.comparison import render_comparison
 from ragen_bench.pages.report import Home, report_pieces
 from ragen_bench.runs.directory import open_run, read_run
 from ragen_bench.scores.compare import compare_with_first
@@ -55,7 +55,7 @@ def runs(tmp_path_factory):
 
 
 def ids(server):
-    return {row.place: row.id for row in server.folder.look().rows}
+    return {row.place: row.id for row in server.folder.list_runs().rows}
 
 
 def test_reports_and_comparisons_are_those_of_the_commands(served, runs):
@@ -66,7 +66,7 @@ def test_reports_and_comparisons_are_those_of_the_commands(served, runs):
     report = "".join(report_pieces(found, summarise(found), analyse(found), home))
     assert fetch(server, f"report/{of['random']}") == (200, report)
     three = [read_run(runs / place) for place in ("oracle", "random", "deep/growing")]
-    compared = comparison_page(compare_with_first(three), home.address)
+    compared = render_comparison(compare_with_first(three), home.address)
     place = "/".join(of[run] for run in ("oracle", "random", "deep/growing"))
     assert fetch(server, f"compare/{place}") == (200, compared)
     assert not (runs / "random" / "report.html").exists()
