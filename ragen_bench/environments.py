@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from ragen_bench.foreign import ForeignEnv, game_of, named_ids
+from ragen_bench.third_party import ThirdPartyEnv, game_of, named_ids
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.registration import find_reference, is_registered, load_harness_class
 
-AnyEnv: TypeAlias = TextEnv[Any, Any] | ForeignEnv
+AnyEnv: TypeAlias = TextEnv[Any, Any] | ThirdPartyEnv
 """An environment as the harness plays it."""
 
 
@@ -44,7 +44,7 @@ def reference_note(env: str) -> str:
 
 
 def find_class(env: str) -> Any:
-    """Return the class that the harness plays, or the `ForeignGame` that stands for one.
+    """Return the class that the harness plays, or the `ThirdPartyGame` that stands for one.
 
     Args:
         env: The full id, with or without an opponent.

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ragen_bench.environments import AnyEnv, find_class, is_text_env
 from ragen_bench.errors import UserError, nearest, unknown
-from ragen_bench.foreign import game_of, name_environment
+from ragen_bench.third_party import game_of, name_environment
 from ragen_bench.two_player import needs_opponent
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec
 from ragen_envs.core.instances import HELD_OUT_SIZE, SPLITS, Split

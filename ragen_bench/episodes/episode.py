@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
-from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.base import OPPONENT_SUFFIX, Completion, Request, Side, TurnId
 from ragen_bench.models.pictures import encode_png
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
+from ragen_bench.third_party import ThirdPartyEnv
 from ragen_bench.two_player import as_two_player
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
@@ -125,7 +125,7 @@ class Episode:
             seat = self._game.seat
             messages = opponent_conversation(self._question.text, seat.response_format)
             return Request(messages, key + OPPONENT_SUFFIX, seat, "opponent", place, self.kept)
-        form = None if isinstance(self.env, ForeignEnv) else self._format
+        form = None if isinstance(self.env, ThirdPartyEnv) else self._format
         messages = conversation(
             self._observations, self._answers, form, self.history, self._pictures
         )

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ragen_bench.environments import AnyEnv
-from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.prompt import opening
 from ragen_bench.models.tool_messages import functions_of
 from ragen_bench.suites import Make, held_out_size, make_env
+from ragen_bench.third_party import ThirdPartyEnv
 from ragen_bench.two_player import as_two_player, step_by_rule
 from ragen_envs.core.drawn import REFERENCE_KEY
 from ragen_envs.core.held_out import write
@@ -56,7 +56,7 @@ def spec_hash(
         environment = make_env(env, split, response_format, pictured=True)
     else:
         environment = make(env, split, response_format)
-    if isinstance(environment, ForeignEnv):
+    if isinstance(environment, ThirdPartyEnv):
         return _foreign_hash(environment, [env, split])
     instances = [
         environment.get_instance(seed)
@@ -82,7 +82,7 @@ def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> s
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _foreign_hash(env: ForeignEnv, named: list[Any]) -> str:
+def _foreign_hash(env: ThirdPartyEnv, named: list[Any]) -> str:
     shown = [
         [
             [env.reset(seed=seed) for seed in range(_TRAIN_SEEDS)],

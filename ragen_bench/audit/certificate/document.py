@@ -14,8 +14,8 @@ from ragen_bench.audit.certificate.evidence import EPISODES, LEVELS, Evidence
 from ragen_bench.audit.certificate.panel import FLOOR, LEVEL, Panel, Row
 from ragen_bench.audit.certificate.players import PLAYERS
 from ragen_bench.audit.certificate.questions import OPENENV, POLICY, QUESTIONS
-from ragen_bench.foreign import name_environment
 from ragen_bench.runs.specification import spec_hash
+from ragen_bench.third_party import name_environment
 
 SCHEMA = 1
 _DIGITS = 6

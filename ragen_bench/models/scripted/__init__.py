@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ragen_bench.foreign import ForeignEnv
 from ragen_bench.models.base import (
     CallEngine,
     Completion,
@@ -16,6 +15,7 @@ from ragen_bench.models.base import (
 )
 from ragen_bench.models.provider import ModelSettings, provider
 from ragen_bench.models.random_player import RandomPlayer
+from ragen_bench.third_party import ThirdPartyEnv
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 
@@ -52,7 +52,7 @@ class RandomModel(_ScriptedModel):
 
     def _answer(self, request: Request, seed: int) -> str:
         stream, env = RandomStream("random", seed, request.key), request.env
-        if self._player and isinstance(env, ForeignEnv):
+        if self._player and isinstance(env, ThirdPartyEnv):
             return self._player.answer(env.observations, stream, request.label)
         return random_answer(env, stream)
 

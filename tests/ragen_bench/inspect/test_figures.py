@@ -12,7 +12,7 @@ from tests.ragen_bench.inspect import replaying  # noqa: F401 (registers the mod
 from tests.ragen_bench.inspect.support import expected, figures
 
 pytestmark = pytest.mark.xdist_group("inspect")  # which takes seconds to import
-GUESS = "tests.ragen_bench.foreign.stranger_games:stranger/Guess-v0"
+GUESS = "tests.ragen_bench.third_party.stranger_games:stranger/Guess-v0"
 
 
 def evaluated(task, run, tmp_path):

@@ -5,12 +5,12 @@ import pytest
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
-from ragen_bench.foreign import ForeignEnv, game_of, name_environment
 from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.suites import env_id, held_out_size, make_env, plays, states_form
+from ragen_bench.third_party import ThirdPartyEnv, game_of, name_environment
 from tests.ragen_envs.counting import CountEnv
 
-MODULE = "tests.ragen_bench.foreign.stranger_games"
+MODULE = "tests.ragen_bench.third_party.stranger_games"
 GUESS, ECHO = f"{MODULE}:stranger/Guess-v0", f"{MODULE}:stranger/Echo-v0"
 
 
@@ -58,7 +58,7 @@ def test_seeds_that_decide_nothing_are_noted():
 
 def test_an_environment_gets_the_split_that_it_takes():
     env = make_env(GUESS, "val", "plain")
-    assert isinstance(env, ForeignEnv)
+    assert isinstance(env, ThirdPartyEnv)
     assert env.reset(seed=4)[0] == "val: guess a digit from 0 to 9."
     assert held_out_size(GUESS) == 256
 

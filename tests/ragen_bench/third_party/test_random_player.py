@@ -18,12 +18,12 @@ from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.scores.summary import summarise
 from ragen_bench.suites import name_environment
 from ragen_envs.core.instances import RandomStream
-from tests.ragen_bench.foreign import guessers
 from tests.ragen_bench.scores.pairs import compare
+from tests.ragen_bench.third_party import guessers
 
-GUESS = "tests.ragen_bench.foreign.stranger_games:stranger/Guess-v0"
-ECHO = "tests.ragen_bench.foreign.stranger_games:stranger/Echo-v0"
-GUESSERS = "tests.ragen_bench.foreign.guessers"
+GUESS = "tests.ragen_bench.third_party.stranger_games:stranger/Guess-v0"
+ECHO = "tests.ragen_bench.third_party.stranger_games:stranger/Echo-v0"
+GUESSERS = "tests.ragen_bench.third_party.guessers"
 NEVER = f"{GUESSERS}:never"
 ENTRIES = Path(__file__).parents[3] / "leaderboard" / "entries"
 

@@ -11,7 +11,7 @@ import gymnasium
 import pytest
 
 from tests.ragen_bench.cli.command import run, run_alone
-from tests.ragen_bench.foreign import stranger_games
+from tests.ragen_bench.third_party import stranger_games
 
 pytestmark = pytest.mark.xdist_group("foreign")  # its runs are made once
 

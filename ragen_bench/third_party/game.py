@@ -10,7 +10,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
 
 from ragen_bench.errors import UserError, described
-from ragen_bench.foreign.env import MOST_TURNS, ForeignEnv
+from ragen_bench.third_party.env import MOST_TURNS, ThirdPartyEnv
 from ragen_bench.user_code import import_user_module
 from ragen_envs.core.instances import HELD_OUT_SIZE, Split
 from ragen_envs.core.protocol import AnswerFormat
@@ -18,7 +18,7 @@ from ragen_envs.core.text_env import TextEnv
 
 
 @dataclass(frozen=True)
-class ForeignGame:
+class ThirdPartyGame:
     """What the harness knows of a foreign environment; it stands where a game's class does.
 
     Attributes:
@@ -57,7 +57,7 @@ class ForeignGame:
 
     def __call__(
         self, _name: str, *, split: Split, response_format: AnswerFormat, **_options: Any
-    ) -> TextEnv[Any, Any] | ForeignEnv:
+    ) -> TextEnv[Any, Any] | ThirdPartyEnv:
         """Return a new environment.
 
         Raises:
@@ -69,7 +69,7 @@ class ForeignGame:
         inner = made.unwrapped
         if isinstance(inner, TextEnv):
             return inner
-        return ForeignEnv(self.id, made, self.takes_noise_seed)
+        return ThirdPartyEnv(self.id, made, self.takes_noise_seed)
 
     def notes(self, random_player: bool = False) -> list[str]:
         """Return what the environment lacks, a line each.
@@ -94,7 +94,7 @@ class ForeignGame:
         return [f"{self.id} has {lack}." for lack in lacks]
 
 
-_NAMED: dict[str, ForeignGame] = {}
+_NAMED: dict[str, ThirdPartyGame] = {}
 """The foreign environments that the user of this process named. A record alone names none: its
 modules would run as the user's own code."""
 
@@ -104,7 +104,7 @@ def named_ids() -> tuple[str, ...]:
     return tuple(_NAMED)
 
 
-def game_of(env: str) -> ForeignGame:
+def game_of(env: str) -> ThirdPartyGame:
     """Return a foreign environment that was named before.
 
     Raises:
@@ -147,15 +147,15 @@ def _spec(env: str) -> EnvSpec:
         raise UserError(f"environment {env!r} is not known: {line}{also}") from None
 
 
-def _looked_at(env: str) -> ForeignGame:
+def _looked_at(env: str) -> ThirdPartyGame:
     takes = frozenset(_parameters(env) & {"split", "response_format"})
     made = _made(env, {})
     inner: Any = made.unwrapped
     own = isinstance(inner, TextEnv)
     takes_noise_seed = own or _resets(made, {"noise_seed": 0})
-    foreign = ForeignEnv(env, made, takes_noise_seed)
+    foreign = ThirdPartyEnv(env, made, takes_noise_seed)
     observations = [foreign.reset(seed=0, options={"noise_seed": 0})[0] for _ in range(2)]
-    return ForeignGame(
+    return ThirdPartyGame(
         id=env,
         takes=takes,
         takes_noise_seed=takes_noise_seed,

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.foreign import ForeignEnv
-from tests.ragen_bench.foreign import stranger_games
+from ragen_bench.third_party import ThirdPartyEnv
+from tests.ragen_bench.third_party import stranger_games
 
 
 class Scripted(gymnasium.Env):
@@ -24,7 +24,7 @@ class Scripted(gymnasium.Env):
 
 
 def told(**info):
-    env = ForeignEnv("my/Env-v0", Scripted(("first", info)), takes_noise_seed=True)
+    env = ThirdPartyEnv("my/Env-v0", Scripted(("first", info)), takes_noise_seed=True)
     _, recorded = env.reset(seed=3, options={"noise_seed": 5})
     return recorded
 
@@ -60,7 +60,7 @@ def test_other_figures_are_taken_where_they_are_what_the_record_holds():
 def test_a_rollout_is_handed_on_only_where_it_is_taken():
     for takes, options in ((True, {"noise_seed": 5}), (False, None)):
         inner = Scripted(("first", {}))
-        ForeignEnv("my/Env-v0", inner, takes).reset(seed=3, options={"noise_seed": 5})
+        ThirdPartyEnv("my/Env-v0", inner, takes).reset(seed=3, options={"noise_seed": 5})
         assert inner.given == (3, options)
 
 
@@ -74,21 +74,21 @@ def test_a_rollout_is_handed_on_only_where_it_is_taken():
     ],
 )
 def test_what_no_text_environment_returns_is_one_clear_error(first, message):
-    env = ForeignEnv("my/Env-v0", Scripted(first), takes_noise_seed=False)
+    env = ThirdPartyEnv("my/Env-v0", Scripted(first), takes_noise_seed=False)
     with pytest.raises(UserError, match=message):
         env.reset(seed=0)
 
 
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), "1", None])
 def test_a_reward_that_is_no_number_is_refused(reward):
-    env = ForeignEnv("my/Env-v0", Scripted(("a", {}), ("b", reward, False, False, {})), False)
+    env = ThirdPartyEnv("my/Env-v0", Scripted(("a", {}), ("b", reward, False, False, {})), False)
     env.reset(seed=0)
     with pytest.raises(UserError, match=r"my/Env-v0 is not a text environment.*the reward"):
         env.step("answer")
 
 
 def test_an_environment_that_raises_names_itself_and_the_turn():
-    env = ForeignEnv("stranger/Failing-v0", stranger_games.Failing(), takes_noise_seed=False)
+    env = ThirdPartyEnv("stranger/Failing-v0", stranger_games.Failing(), takes_noise_seed=False)
     env.reset(seed=0)
     env.step("fine")
     with pytest.raises(
@@ -100,7 +100,7 @@ def test_an_environment_that_raises_names_itself_and_the_turn():
 @pytest.mark.parametrize(("name", "turns"), [("Endless", 100), ("Short", 7)])
 def test_an_episode_without_an_end_is_truncated(name, turns):
     made = gymnasium.make(f"stranger/{name}-v0", disable_env_checker=True)
-    env = ForeignEnv("it", made, takes_noise_seed=False)
+    env = ThirdPartyEnv("it", made, takes_noise_seed=False)
     env.reset(seed=0)
     ends = [env.step("more")[3] for _ in range(turns)]
     assert ends == [False] * (turns - 1) + [True]
@@ -108,18 +108,18 @@ def test_an_episode_without_an_end_is_truncated(name, turns):
 
 
 def test_listed_actions_come_from_info_or_from_an_attribute():
-    env = ForeignEnv("it", stranger_games.Guess(), takes_noise_seed=True)
+    env = ThirdPartyEnv("it", stranger_games.Guess(), takes_noise_seed=True)
     assert env.legal_actions == ()
     env.reset(seed=0)
     assert env.legal_actions == tuple("0123456789")
     assert env.read(" 7\n") == ((True, (0,), True, False), ("7",))
     assert env.read("ten") == ((True, (), False, False), ())
-    silent = ForeignEnv("it", stranger_games.Echo(), takes_noise_seed=False)
+    silent = ThirdPartyEnv("it", stranger_games.Echo(), takes_noise_seed=False)
     silent.reset(seed=0)
     assert silent.legal_actions == ()
     assert silent.read("ten") == ((True, (), True, False), ())
     listing = stranger_games.Echo()
     listing.legal_actions = ["a", "b", 3]
-    env = ForeignEnv("it", listing, takes_noise_seed=False)
+    env = ThirdPartyEnv("it", listing, takes_noise_seed=False)
     env.reset(seed=0)
     assert env.legal_actions == ("a", "b")

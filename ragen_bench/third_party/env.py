@@ -21,7 +21,7 @@ SUCCESS = ("success", "is_success")
 Stable-Baselines3."""
 
 
-class ForeignEnv:
+class ThirdPartyEnv:
     """Steps an environment with a model's whole answers, and reads its `info` where it has any.
 
     The environment states the form of its answers itself, so an answer reaches it as it is.
