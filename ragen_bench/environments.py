@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from ragen_bench.third_party import ThirdPartyEnv, game_of, named_ids
+from ragen_bench.third_party import ThirdPartyEnv, get_game, registered_ids
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.registration import find_reference, is_registered, load_harness_class
 
@@ -18,7 +18,7 @@ def is_known(env: str) -> bool:
     Args:
         env: The full id.
     """
-    return is_registered(env) or env in named_ids()
+    return is_registered(env) or env in registered_ids()
 
 
 def is_text_env(env: str) -> bool:
@@ -27,7 +27,7 @@ def is_text_env(env: str) -> bool:
     Args:
         env: The full id.
     """
-    return is_registered(env) or game_of(env).is_text_env
+    return is_registered(env) or get_game(env).is_text_env
 
 
 def reference_note(env: str) -> str:
@@ -52,14 +52,14 @@ def find_class(env: str) -> Any:
     Raises:
         KeyError: If the id is neither registered nor named by the user.
     """
-    return load_harness_class(env) if is_registered(env) else game_of(env)
+    return load_harness_class(env) if is_registered(env) else get_game(env)
 
 
-def foreign_notes(env: str, random_player: bool = False) -> list[str]:
+def third_party_notes(env: str, random_player: bool = False) -> list[str]:
     """Return one line for each feature that an external environment lacks; [] for a registered one.
 
     Args:
         env: The full id.
         random_player: Whether the user named a random player.
     """
-    return [] if is_registered(env) else game_of(env).notes(random_player)
+    return [] if is_registered(env) else get_game(env).notes(random_player)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ragen_bench.environments import AnyEnv, find_class, is_text_env
 from ragen_bench.errors import UserError, nearest, unknown
-from ragen_bench.third_party import game_of, name_environment
+from ragen_bench.third_party import get_game, register_environment
 from ragen_bench.two_player import needs_opponent
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec
 from ragen_envs.core.instances import HELD_OUT_SIZE, SPLITS, Split
@@ -148,7 +148,7 @@ def env_id(name: str, opposed: bool | None = False) -> str:
 
     Args:
         name: An id. The namespace `ragen` may be omitted. An id that is not registered is passed to
-            `name_environment`.
+            `register_environment`.
         opposed: Whether the environment must need an opponent; None for either.
 
     Raises:
@@ -158,7 +158,7 @@ def env_id(name: str, opposed: bool | None = False) -> str:
     if not is_registered(full) and not full.startswith(f"{NAMESPACE}/"):
         if opposed:
             raise _opponent_error(full)
-        return name_environment(full)
+        return register_environment(full)
     if not is_registered(full):
         known = tuple(id_ for game in all_games() for id_ in (*game.ids, *game.opponent_ids))
         # The namespace and the version, which all ids share, would make any two similar.
@@ -193,7 +193,7 @@ def states_form(env: str) -> bool:
     Args:
         env: The full id.
     """
-    return not is_registered(env) and game_of(env).states_form
+    return not is_registered(env) and get_game(env).states_form
 
 
 def plays(player: str, env: str, random_player: bool = False) -> bool:
@@ -206,7 +206,7 @@ def plays(player: str, env: str, random_player: bool = False) -> bool:
     """
     if player not in ("random", "oracle") or is_text_env(env):
         return True
-    return player == "random" and (random_player or game_of(env).lists_actions)
+    return player == "random" and (random_player or get_game(env).lists_actions)
 
 
 def held_out_size(env: str) -> int:

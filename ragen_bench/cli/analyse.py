@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.shared_options import ForeignOptions, JsonOptions
+from ragen_bench.cli.shared_options import JsonOptions, ThirdPartyOptions
 from ragen_bench.command_line import Argument, Command
 from ragen_bench.errors import UserError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analyse(JsonOptions, ForeignOptions, Command):
+class Analyse(JsonOptions, ThirdPartyOptions, Command):
     """Explains why a run's episodes failed, and how the model reasoned.
 
     Replays a run, prints the causes of its failures and measures of its reasoning, and writes them

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.shared_options import ForeignOptions, JsonOptions
+from ragen_bench.cli.shared_options import JsonOptions, ThirdPartyOptions
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
 from ragen_bench.visible import visible
@@ -31,7 +31,7 @@ _LEAD_CAPTION = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(JsonOptions, ForeignOptions, Command):
+class Compare(JsonOptions, ThirdPartyOptions, Command):
     """Compares runs on the same instances.
 
     Of more than two runs, each is compared with the first. With --public and --sealed it tests

@@ -21,7 +21,7 @@ class Describe(JsonOptions, Command):
 
     def run(self) -> int:
         """Print the specification."""
-        from ragen_bench.environments import foreign_notes
+        from ragen_bench.environments import third_party_notes
         from ragen_bench.runs.specification import spec_hash
         from ragen_bench.suites import documentation, env_id, make_env
 
@@ -32,7 +32,7 @@ class Describe(JsonOptions, Command):
                 env=name,
                 documentation=documentation(name),
                 budget=asdict(env.budget),
-                notes=foreign_notes(name),
+                notes=third_party_notes(name),
                 specification=spec_hash(name, "test", "think"),
                 first_observation=env.reset(seed=0)[0],
             )

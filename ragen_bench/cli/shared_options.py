@@ -109,7 +109,7 @@ class DrawsOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignOptions:
+class ThirdPartyOptions:
     """Third-party environments of a run."""
 
     env: Annotated[
@@ -130,7 +130,7 @@ class ForeignOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplayOptions(ForeignOptions):
+class ReplayOptions(ThirdPartyOptions):
     """Third-party code of a run, which a replay needs."""
 
     random_player: Annotated[

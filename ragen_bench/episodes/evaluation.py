@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ragen_bench.environments import foreign_notes
+from ragen_bench.environments import third_party_notes
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.groups import describe_resumption, missing, played_again
 from ragen_bench.episodes.runner import Played, play, tasks_of
@@ -250,8 +250,9 @@ def play_run(
         if run.repair():
             say(f"A torn last line in {path} was cut off; its episode is played again.")
         named = evaluation.random_player is not None
-        for line in (note for env in evaluation.instances for note in foreign_notes(env, named)):
-            say(f"Note: {line}")
+        for env in evaluation.instances:
+            for note in third_party_notes(env, named):
+                say(f"Note: {note}")
         recorded = {episode.key: episode.success for episode in run.episodes()}
         if recorded:
             again = played_again(evaluation.tasks(), model.group_size, recorded.keys())

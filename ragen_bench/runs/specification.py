@@ -57,7 +57,7 @@ def spec_hash(
     else:
         environment = make(env, split, response_format)
     if isinstance(environment, ThirdPartyEnv):
-        return _foreign_hash(environment, [env, split])
+        return _third_party_hash(environment, [env, split])
     instances = [
         environment.get_instance(seed)
         for seed in range(_TRAIN_SEEDS if split == "train" else held_out_size(env))
@@ -82,7 +82,7 @@ def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> s
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _foreign_hash(env: ThirdPartyEnv, named: list[Any]) -> str:
+def _third_party_hash(env: ThirdPartyEnv, named: list[Any]) -> str:
     shown = [
         [
             [env.reset(seed=seed) for seed in range(_TRAIN_SEEDS)],

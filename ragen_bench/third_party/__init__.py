@@ -1,6 +1,11 @@
 """Third-party text environments, by their ids in Gymnasium's registry."""
 
 from ragen_bench.third_party.env import ThirdPartyEnv
-from ragen_bench.third_party.game import ThirdPartyGame, game_of, name_environment, named_ids
+from ragen_bench.third_party.game import (
+    ThirdPartyGame,
+    get_game,
+    register_environment,
+    registered_ids,
+)
 
-__all__ = ["ThirdPartyEnv", "ThirdPartyGame", "game_of", "name_environment", "named_ids"]
+__all__ = ["ThirdPartyEnv", "ThirdPartyGame", "get_game", "register_environment", "registered_ids"]

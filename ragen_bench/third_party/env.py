@@ -1,4 +1,4 @@
-"""A Gymnasium text environment of somebody else, with what the harness asks of an environment."""
+"""Adapter from a third-party Gymnasium text environment to the interface of the harness."""
 
 from __future__ import annotations
 
@@ -14,29 +14,26 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.protocol import FreeText, Parsed, ResponseFormat
 
 T = TypeVar("T")
-MOST_TURNS = 100
-"""The turns of an episode where the registry names no `max_episode_steps`."""
+MAX_TURNS = 100
+"""Turn limit of an episode if the registry states no `max_episode_steps`."""
 SUCCESS = ("success", "is_success")
-"""The keys of `info` that say whether an episode was a success; the second is that of
-Stable-Baselines3."""
+"""Keys of `info` for an episode's success; the second is used by Stable-Baselines3."""
 
 
 class ThirdPartyEnv:
-    """Steps an environment with a model's whole answers, and reads its `info` where it has any.
+    """Passes whole responses to a third-party environment and records values of its `info`.
 
-    The environment states the form of its answers itself, so an answer reaches it as it is.
-    What `info` does not tell is None: `success`, `score` (in [0, 1]; that of success if it is
-    missing), `ceiling`, `optimal_length`, `instance`, and whether an answer was in form, valid and
-    effective.
+    The environment describes its response format itself, so a response reaches it unchanged.
+    A recorded value that `info` lacks is None. `score` is in [0, 1] and defaults to `success`.
 
     Args:
-        env_id: how messages name it.
-        env: what Gymnasium made.
-        takes_noise_seed: whether `reset` takes the option `noise_seed`.
+        env_id: Id in error messages.
+        env: The environment.
+        takes_noise_seed: Whether `reset` accepts the option `noise_seed`.
 
     Raises:
-        UserError: from `reset` and `step`, if the environment raises or returns what no text
-            environment does.
+        UserError: From `reset` and `step`, if the environment raises an exception or returns
+            values that a text environment does not return.
     """
 
     free_text: FreeText | None = None
@@ -44,7 +41,7 @@ class ThirdPartyEnv:
 
     def __init__(self, env_id: str, env: gymnasium.Env[Any, Any], takes_noise_seed: bool) -> None:
         self._id, self._env, self._takes_noise_seed = env_id, env, takes_noise_seed
-        turns = (env.spec and env.spec.max_episode_steps) or MOST_TURNS
+        turns = (env.spec and env.spec.max_episode_steps) or MAX_TURNS
         self.budget = Budget(turns, 1, turns, 0)
         self._info: Mapping[str, Any] = {}
         self._turn = 0
@@ -54,52 +51,48 @@ class ThirdPartyEnv:
     def reset(
         self, *, seed: int, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode, and return the first observation and `info`."""
-        wanted = options if self._takes_noise_seed else None
-        result = self._called(
-            f"reset(seed={seed})", lambda: self._env.reset(seed=seed, options=wanted)
+        """Start an episode; return the first observation and the recorded values."""
+        accepted = options if self._takes_noise_seed else None
+        result = self._call(
+            f"reset(seed={seed})", lambda: self._env.reset(seed=seed, options=accepted)
         )
-        observation, self._info = self._parts(result, 2, "reset")
+        observation, self._info = self._check(result, 2, "reset")
         self._turn, self._running, self._index = 0, True, seed
         self._observations = [observation]
-        return observation, self._told()
+        return observation, self._read_info()
 
     def step(self, answer: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Hand one answer to the environment.
-
-        An episode of 100 turns that the environment does not end is truncated, where the registry
-        names no other number.
-        """
+        """Pass one response to the environment; truncate the episode at the turn limit."""
         self._turn += 1
-        result = self._called(f"step, turn {self._turn}", lambda: self._env.step(answer))
-        observation, reward, terminated, truncated, self._info = self._parts(result, 5, "step")
+        result = self._call(f"step, turn {self._turn}", lambda: self._env.step(answer))
+        observation, reward, terminated, truncated, self._info = self._check(result, 5, "step")
         if not _is_number(reward):
-            raise self._wrong("step", f"the reward {reward!r}, which is not a finite number")
+            raise self._type_error("step", f"the reward {reward!r}, which is not a finite number")
         ends = bool(terminated), bool(truncated) or self._turn >= self.budget.max_turns
         self._running = not any(ends)
         self._observations.append(observation)
-        return observation, float(reward), *ends, self._told()
+        return observation, float(reward), *ends, self._read_info()
 
     def close(self) -> None:
-        """Free what the environment holds; it is not used again."""
+        """Close the environment."""
         self._env.close()
 
     def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
-        """Return what an answer says: an action where the environment lists it, else nothing."""
+        """Return the parsed response and its action, if the environment lists that action."""
         action, legal = answer.strip(), self.legal_actions
         named = (action,) if action in legal else ()
         return Parsed(True, (0,) * len(named), bool(named) or not legal, False), named
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """What the environment said in this episode, the latest observation last."""
+        """All observations of this episode, the latest one last."""
         return tuple(self._observations)
 
     @property
     def legal_actions(self) -> tuple[str, ...]:
-        """The answers that the environment lists now; empty after the end, or if it lists none.
+        """Legal responses now, from `info["legal_actions"]` or the attribute of that name.
 
-        They stand in `info["legal_actions"]`, or in the environment's attribute of that name.
+        Empty after the end of an episode, or if the environment lists none.
         """
         if not self._running:
             return ()
@@ -112,36 +105,36 @@ class ThirdPartyEnv:
 
     @property
     def actions_this_turn(self) -> int:
-        """How many actions an answer may name."""
+        """Maximum number of actions in a response."""
         return 1
 
     @property
     def turns_left(self) -> int:
-        """The answers that can still be given."""
+        """Number of responses left in this episode."""
         return self.budget.max_turns - self._turn
 
     @property
     def actions_left(self) -> int:
-        """The actions that can still be run."""
+        """Number of actions left in this episode."""
         return self.turns_left
 
     def best_actions(self) -> tuple[str, ...]:
-        """Refuse to play the oracle, which such an environment does not have.
+        """Raise an error, as a third-party environment has no oracle.
 
         Raises:
-            UserError: always.
+            UserError: Always.
         """
         raise UserError(f"{self._id} has no oracle; evaluate another model")
 
     def get_instance(self, seed: int) -> int:
-        """Return the instance of a seed, of which the harness knows the number alone."""
+        """Return the seed, which is all that the harness knows of an instance."""
         return seed
 
-    def _told(self) -> dict[str, Any]:
-        """Return what the harness records of the environment's `info`."""
+    def _read_info(self) -> dict[str, Any]:
+        """Return the values of the environment's `info` that a record has."""
         info = self._info
-        success = next((_flag(info[key]) for key in SUCCESS if key in info), None)
-        score = _share(info.get("score"))
+        success = next((_as_bool(info[key]) for key in SUCCESS if key in info), None)
+        score = _as_fraction(info.get("score"))
         if score is None and success is not None:
             score = float(success)
         instance, length = info.get("instance"), info.get("optimal_length")
@@ -149,38 +142,38 @@ class ThirdPartyEnv:
             "index": self._index,
             "success": success,
             "score": score,
-            "ceiling": _share(info.get("ceiling")),
+            "ceiling": _as_fraction(info.get("ceiling")),
             "instance": instance if isinstance(instance, str) else None,
             "optimal_length": length if type(length) is int else None,
-            "format_is_valid": _flag(info.get("format_is_valid")),
-            "action_is_valid": _flag(info.get("action_is_valid")),
-            "action_is_effective": _flag(info.get("action_is_effective")),
+            "format_is_valid": _as_bool(info.get("format_is_valid")),
+            "action_is_valid": _as_bool(info.get("action_is_valid")),
+            "action_is_effective": _as_bool(info.get("action_is_effective")),
             "answer_is_example": None,
         }
 
-    def _called(self, what: str, call: Callable[[], T]) -> T:
+    def _call(self, name: str, call: Callable[[], T]) -> T:
         try:
             return call()
-        # The environment is the user's own code, which may raise anything, or leave the process.
+        # Third-party code may raise any exception, and may call sys.exit.
         except (Exception, SystemExit) as error:
             raise UserError(
-                f"{self._id} raised {described(error)} in {what}", exit_code=1
+                f"{self._id} raised {described(error)} in {name}", exit_code=1
             ) from error
 
-    def _parts(self, result: Any, size: int, call: str) -> tuple[Any, ...]:
+    def _check(self, result: Any, size: int, call: str) -> tuple[Any, ...]:
         if not isinstance(result, tuple) or len(result) != size:
-            raise self._wrong(call, f"{type(result).__name__}, not a tuple of {size}")
+            raise self._type_error(call, f"{type(result).__name__}, not a tuple of {size}")
         if not isinstance(result[0], str):
             kind = type(result[0]).__name__
-            raise self._wrong(call, f"an observation of type {kind}; wrap it so that it is a text")
+            raise self._type_error(call, f"an observation of type {kind}; wrap it to return text")
         if not isinstance(result[-1], Mapping):
-            raise self._wrong(
+            raise self._type_error(
                 call, f"an info of type {type(result[-1]).__name__}, not a dictionary"
             )
         return result
 
-    def _wrong(self, call: str, what: str) -> UserError:
-        return UserError(f"{self._id} is not a text environment: {call} returned {what}")
+    def _type_error(self, call: str, value: str) -> UserError:
+        return UserError(f"{self._id} is not a text environment: {call} returned {value}")
 
 
 def _is_number(value: Any) -> bool:
@@ -188,10 +181,10 @@ def _is_number(value: Any) -> bool:
     return real and math.isfinite(value)
 
 
-def _share(value: Any) -> float | None:
-    """Return a number of [0, 1], None for all else."""
+def _as_fraction(value: Any) -> float | None:
+    """Return a number in [0, 1] as a float; None for any other value."""
     return float(value) if _is_number(value) and 0 <= value <= 1 else None
 
 
-def _flag(value: Any) -> bool | None:
+def _as_bool(value: Any) -> bool | None:
     return bool(value) if isinstance(value, (bool, np.bool_)) else None

@@ -15,7 +15,7 @@ from ragen_bench.audit.certificate.panel import FLOOR, LEVEL, Panel, Row
 from ragen_bench.audit.certificate.players import PLAYERS
 from ragen_bench.audit.certificate.questions import OPENENV, POLICY, QUESTIONS
 from ragen_bench.runs.specification import spec_hash
-from ragen_bench.third_party import name_environment
+from ragen_bench.third_party import register_environment
 
 SCHEMA = 1
 _DIGITS = 6
@@ -99,7 +99,7 @@ def _specification(env: str) -> str | None:
     if env.startswith("python:"):
         return None
     if ":" in env or not env.startswith("ragen/"):
-        name_environment(env)
+        register_environment(env)
     return spec_hash(env, "train", "think")
 
 

@@ -13,7 +13,7 @@ from ragen_bench.export.episodes import of_oracle, of_run
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.prompt import FIRST, opening
 from ragen_bench.runs.directory import read_run
-from ragen_bench.third_party import name_environment
+from ragen_bench.third_party import register_environment
 from ragen_envs.core.tool_calls import Call, as_text
 from tests.ragen_bench.cli.command import run as command
 from tests.ragen_bench.players import Player
@@ -126,7 +126,7 @@ def test_what_a_model_was_not_shown_is_noted(tmp_path):
 
 
 def test_an_environment_with_a_form_of_its_own_has_no_opening(tmp_path):
-    guess = name_environment("tests.ragen_bench.third_party.stranger_games:stranger/Guess-v0")
+    guess = register_environment("tests.ragen_bench.third_party.external_games:external/Guess-v0")
     run = finished(tmp_path / "run", resolve("random"), instances={guess: 2}, samples=1)
     assert export(of_run(run), tmp_path / "out") == 2
     for name, told in read(tmp_path / "out").items():

@@ -10,7 +10,7 @@ from ragen_bench.export.parquet import SCHEMA, export
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.prompt import conversation
 from ragen_bench.runs.directory import read_run
-from ragen_bench.third_party import name_environment
+from ragen_bench.third_party import register_environment
 from tests.ragen_bench.cli.command import run as command
 from tests.ragen_bench.players import Player
 
@@ -98,7 +98,7 @@ def test_texts_that_parquet_cannot_hold_lose_the_one_character(tmp_path):
 
 
 def test_an_environment_with_a_form_of_its_own_has_no_opening(tmp_path):
-    guess = name_environment("tests.ragen_bench.third_party.stranger_games:stranger/Guess-v0")
+    guess = register_environment("tests.ragen_bench.third_party.external_games:external/Guess-v0")
     run = finished(tmp_path / "run", resolve("random"), instances={guess: 2}, samples=1)
     export(of_run(run), tmp_path / "set")
     for row in datasets.load_dataset(str(tmp_path / "set"))["val"]:

@@ -12,7 +12,7 @@ from tests.ragen_bench.inspect import replaying  # noqa: F401 (registers the mod
 from tests.ragen_bench.inspect.support import expected, figures
 
 pytestmark = pytest.mark.xdist_group("inspect")  # which takes seconds to import
-GUESS = "tests.ragen_bench.third_party.stranger_games:stranger/Guess-v0"
+GUESS = "tests.ragen_bench.third_party.external_games:external/Guess-v0"
 
 
 def evaluated(task, run, tmp_path):
@@ -47,7 +47,7 @@ def test_the_figures_of_a_suite(random_run, random_log):
 
 
 def test_each_episode_is_that_of_the_harness(random_run, random_log):
-    episodes = {(e.env, e.index, e.sample): e for e in random_run.episodes()}
+    episodes = {(e.env, e.index, e.sample): e for e in random_run.episodes}
     assert len(random_log.samples) == len(episodes) == 12
     for sample in random_log.samples:
         episode = episodes[sample.metadata["env"], sample.metadata["seed"], sample.epoch - 1]

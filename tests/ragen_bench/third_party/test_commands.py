@@ -11,11 +11,11 @@ import gymnasium
 import pytest
 
 from tests.ragen_bench.cli.command import run, run_alone
-from tests.ragen_bench.third_party import stranger_games
+from tests.ragen_bench.third_party import external_games
 
-pytestmark = pytest.mark.xdist_group("foreign")  # its runs are made once
+pytestmark = pytest.mark.xdist_group("third_party")  # its runs are made once
 
-GUESS, ECHO = "stranger_games:stranger/Guess-v0", "stranger_games:stranger/Echo-v0"
+GUESS, ECHO = "external_games:external/Guess-v0", "external_games:external/Echo-v0"
 BOTH = ["--env", GUESS, "--env", ECHO]
 MODEL = """
 def answer(messages):
@@ -25,9 +25,9 @@ def answer(messages):
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("played")
-    shutil.copy(stranger_games.__file__, folder / "stranger_games.py")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    shutil.copy(external_games.__file__, folder / "external_games.py")
     (folder / "model.py").write_text(MODEL)
     done = run_alone(
         *("evaluate", "python:model:answer", *BOTH, "--limit", "12"),
@@ -39,8 +39,8 @@ def played(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(played, tmp_path):
-    shutil.copytree(played[0], tmp_path, dirs_exist_ok=True)
+def folder(recorded, tmp_path):
+    shutil.copytree(recorded[0], tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -58,29 +58,27 @@ def by_hand(env_id, seed):
     return total, info.get("success")
 
 
-def test_figures_are_those_of_a_loop_by_hand(played):
-    folder, done = played
+def test_figures_are_those_of_a_loop_by_hand(recorded):
+    folder, done = recorded
     summary = json.loads((folder / "run" / "summary.json").read_text())
     guess, echo = summary["envs"]
-    successes = [by_hand("stranger/Guess-v0", seed)[1] for seed in range(12)]
+    successes = [by_hand("external/Guess-v0", seed)[1] for seed in range(12)]
     assert 0 < sum(successes) < 12
     assert guess["success"] == pytest.approx(sum(successes) / 12, abs=1e-6)
     assert guess["random"]["episodes"] == 192
     assert (guess["oracle"], guess["normalised"]) == (None, None)
-    returns = [by_hand("stranger/Echo-v0", seed)[0] for seed in range(12)]
+    returns = [by_hand("external/Echo-v0", seed)[0] for seed in range(12)]
     assert echo["return"] == pytest.approx(sum(returns) / 12, abs=1e-6)
     assert (echo["success"], echo["score"], echo["outcomes"]) == (None, None, {"ended": 24})
     low, high = echo["return_interval"]
     assert low < echo["return"] < high
     assert summary["suite_score"] is None
     assert f"{ECHO} does not report success: mean return" in done.stdout
-    assert (
-        f"Note: {ECHO} has no legal_actions: no random player, so no floor, unless" in done.stdout
-    )
+    assert f"Note: {ECHO} has no legal_actions, so no random baseline; name a player" in done.stdout
 
 
-def test_answers_reach_the_environment_as_they_are_and_no_example_is_shown(played):
-    folder, _ = played
+def test_answers_reach_the_environment_as_they_are_and_no_example_is_shown(recorded):
+    folder, _ = recorded
     first = json.loads((folder / "run" / "episodes.jsonl").read_text().splitlines()[0])
     turn = first["turns"][0]
     assert (first["env"], first["split"], turn["actions"]) == (GUESS, "test", [turn["answer"]])
@@ -102,12 +100,12 @@ def test_replay_is_equal_and_finds_an_edit(folder):
 
 @pytest.mark.parametrize("command", ["replay", "report", "analyse", "compare"])
 def test_a_record_alone_imports_no_module(folder, command):
-    module = folder / "stranger_games.py"
+    module = folder / "external_games.py"
     module.write_text(f"open('imported.txt', 'w')\n{module.read_text()}")
     runs = ["run", "run"] if command == "compare" else ["run"]
     done = run(command, *runs, cwd=folder)
     assert done.returncode == 2
-    assert f'names the unknown environment "{GUESS}" (if it is another' in done.stderr
+    assert f'names the unknown environment "{GUESS}" (if it is a third-party' in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (folder / "imported.txt").exists()
 
@@ -192,7 +190,7 @@ def test_an_environment_that_fails_loses_nothing_that_was_finished(folder):
         "calls = []\n\ndef answer(messages):\n    calls.append(1)\n"
         "    return 'fail' if len(calls) == 8 else 'go'\n"
     )
-    failing = "stranger_games:stranger/Failing-v0"
+    failing = "external_games:external/Failing-v0"
     done = run(
         *("evaluate", "python:model:answer", "--env", failing, "--limit", "4", "--out", "broken"),
         cwd=folder,

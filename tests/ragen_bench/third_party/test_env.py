@@ -1,4 +1,4 @@
-"""What the harness makes of an environment's answers."""
+"""The adapter of third-party environments."""
 
 import gymnasium
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.third_party import ThirdPartyEnv
-from tests.ragen_bench.third_party import stranger_games
+from tests.ragen_bench.third_party import external_games
 
 
 class Scripted(gymnasium.Env):
@@ -23,7 +23,7 @@ class Scripted(gymnasium.Env):
         return next(self._steps)
 
 
-def told(**info):
+def read_info(**info):
     env = ThirdPartyEnv("my/Env-v0", Scripted(("first", info)), takes_noise_seed=True)
     _, recorded = env.reset(seed=3, options={"noise_seed": 5})
     return recorded
@@ -43,21 +43,21 @@ def told(**info):
         ({"success": "yes", "score": float("nan")}, None, None),
     ],
 )
-def test_success_and_score_are_told_by_info_or_unknown(info, success, score):
-    recorded = told(**info)
+def test_success_and_score_are_read_from_info(info, success, score):
+    recorded = read_info(**info)
     assert (recorded["success"], recorded["score"]) == (success, score)
 
 
-def test_other_figures_are_taken_where_they_are_what_the_record_holds():
-    recorded = told(instance="abc", ceiling=0.5, optimal_length=4, action_is_valid=True)
+def test_other_values_of_the_wrong_type_are_none():
+    recorded = read_info(instance="abc", ceiling=0.5, optimal_length=4, action_is_valid=True)
     assert (recorded["instance"], recorded["ceiling"]) == ("abc", 0.5)
     assert (recorded["optimal_length"], recorded["action_is_valid"]) == (4, True)
-    recorded = told(instance=7, ceiling=2, optimal_length=True, action_is_valid="no")
+    recorded = read_info(instance=7, ceiling=2, optimal_length=True, action_is_valid="no")
     for name in ("instance", "ceiling", "optimal_length", "action_is_valid", "format_is_valid"):
         assert recorded[name] is None
 
 
-def test_a_rollout_is_handed_on_only_where_it_is_taken():
+def test_noise_seed_is_passed_only_if_accepted():
     for takes, options in ((True, {"noise_seed": 5}), (False, None)):
         inner = Scripted(("first", {}))
         ThirdPartyEnv("my/Env-v0", inner, takes).reset(seed=3, options={"noise_seed": 5})
@@ -69,18 +69,18 @@ def test_a_rollout_is_handed_on_only_where_it_is_taken():
     [
         ("text", r"reset returned str, not a tuple of 2"),
         (("text",), r"reset returned tuple, not a tuple of 2"),
-        ((3, {}), r"an observation of type int; wrap it so that it is a text"),
+        ((3, {}), r"an observation of type int; wrap it to return text"),
         (("text", None), r"an info of type NoneType, not a dictionary"),
     ],
 )
-def test_what_no_text_environment_returns_is_one_clear_error(first, message):
+def test_a_wrong_result_of_reset_is_an_error(first, message):
     env = ThirdPartyEnv("my/Env-v0", Scripted(first), takes_noise_seed=False)
     with pytest.raises(UserError, match=message):
         env.reset(seed=0)
 
 
 @pytest.mark.parametrize("reward", [float("nan"), float("inf"), "1", None])
-def test_a_reward_that_is_no_number_is_refused(reward):
+def test_a_reward_that_is_not_a_number_is_refused(reward):
     env = ThirdPartyEnv("my/Env-v0", Scripted(("a", {}), ("b", reward, False, False, {})), False)
     env.reset(seed=0)
     with pytest.raises(UserError, match=r"my/Env-v0 is not a text environment.*the reward"):
@@ -88,18 +88,18 @@ def test_a_reward_that_is_no_number_is_refused(reward):
 
 
 def test_an_environment_that_raises_names_itself_and_the_turn():
-    env = ThirdPartyEnv("stranger/Failing-v0", stranger_games.Failing(), takes_noise_seed=False)
+    env = ThirdPartyEnv("external/Failing-v0", external_games.Failing(), takes_noise_seed=False)
     env.reset(seed=0)
     env.step("fine")
     with pytest.raises(
-        UserError, match=r"stranger/Failing-v0 raised RuntimeError: the game broke in step, turn 2"
+        UserError, match=r"external/Failing-v0 raised RuntimeError: the game broke in step, turn 2"
     ):
         env.step("fail")
 
 
 @pytest.mark.parametrize(("name", "turns"), [("Endless", 100), ("Short", 7)])
 def test_an_episode_without_an_end_is_truncated(name, turns):
-    made = gymnasium.make(f"stranger/{name}-v0", disable_env_checker=True)
+    made = gymnasium.make(f"external/{name}-v0", disable_env_checker=True)
     env = ThirdPartyEnv("it", made, takes_noise_seed=False)
     env.reset(seed=0)
     ends = [env.step("more")[3] for _ in range(turns)]
@@ -108,17 +108,17 @@ def test_an_episode_without_an_end_is_truncated(name, turns):
 
 
 def test_listed_actions_come_from_info_or_from_an_attribute():
-    env = ThirdPartyEnv("it", stranger_games.Guess(), takes_noise_seed=True)
+    env = ThirdPartyEnv("it", external_games.Guess(), takes_noise_seed=True)
     assert env.legal_actions == ()
     env.reset(seed=0)
     assert env.legal_actions == tuple("0123456789")
     assert env.read(" 7\n") == ((True, (0,), True, False), ("7",))
     assert env.read("ten") == ((True, (), False, False), ())
-    silent = ThirdPartyEnv("it", stranger_games.Echo(), takes_noise_seed=False)
+    silent = ThirdPartyEnv("it", external_games.Echo(), takes_noise_seed=False)
     silent.reset(seed=0)
     assert silent.legal_actions == ()
     assert silent.read("ten") == ((True, (), True, False), ())
-    listing = stranger_games.Echo()
+    listing = external_games.Echo()
     listing.legal_actions = ["a", "b", 3]
     env = ThirdPartyEnv("it", listing, takes_noise_seed=False)
     env.reset(seed=0)

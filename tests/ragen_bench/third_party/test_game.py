@@ -1,4 +1,4 @@
-"""How another package's environment is found, and what is said of it."""
+"""The registry of third-party environments and the notes on their missing features."""
 
 import gymnasium
 import pytest
@@ -7,22 +7,22 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.suites import env_id, held_out_size, make_env, plays, states_form
-from ragen_bench.third_party import ThirdPartyEnv, game_of, name_environment
+from ragen_bench.third_party import ThirdPartyEnv, get_game, register_environment
 from tests.ragen_envs.counting import CountEnv
 
-MODULE = "tests.ragen_bench.third_party.stranger_games"
-GUESS, ECHO = f"{MODULE}:stranger/Guess-v0", f"{MODULE}:stranger/Echo-v0"
+MODULE = "tests.ragen_bench.third_party.external_games"
+GUESS, ECHO = f"{MODULE}:external/Guess-v0", f"{MODULE}:external/Echo-v0"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _named():
     gymnasium.register("counted/Count-v0", CountEnv, kwargs={"variant": "Count-v0"})
     for env in (GUESS, ECHO, "counted/Count-v0"):
-        assert name_environment(env) == env
+        assert register_environment(env) == env
 
 
-def test_what_an_environment_tells_is_found_out_by_a_look_at_it():
-    guess, echo = game_of(GUESS), game_of(ECHO)
+def test_properties_are_found_by_inspection():
+    guess, echo = get_game(GUESS), get_game(ECHO)
     assert guess.takes == {"split"}
     assert (guess.takes_noise_seed, guess.lists_actions, guess.repeats) == (True, True, True)
     assert (echo.takes, echo.takes_noise_seed, echo.lists_actions) == (frozenset(), False, False)
@@ -31,19 +31,19 @@ def test_what_an_environment_tells_is_found_out_by_a_look_at_it():
 
 
 def test_notes_say_what_is_missing():
-    assert game_of(GUESS).notes() == [
-        f"{GUESS} has no max_episode_steps: episodes are cut after 100 turns.",
+    assert get_game(GUESS).notes() == [
+        f"{GUESS} has no max_episode_steps: episodes are truncated after 100 turns.",
         f"{GUESS} has no oracle: no normalised score.",
     ]
-    assert [line.partition(" has ")[2] for line in game_of(ECHO).notes()] == [
-        "no splits: instances are its seeds from 0 on.",
-        "no legal_actions: no random player, so no floor, unless --random-player names one.",
-        "no max_episode_steps: episodes are cut after 100 turns.",
+    assert [line.partition(" has ")[2] for line in get_game(ECHO).notes()] == [
+        "no splits: its instances are the seeds from 0 on.",
+        "no legal_actions, so no random baseline; name a player with --random-player.",
+        "no max_episode_steps: episodes are truncated after 100 turns.",
         "no oracle: no normalised score.",
     ]
 
 
-def test_seeds_that_decide_nothing_are_noted():
+def test_ignored_seeds_are_noted():
     class Moody(gymnasium.Env):
         count = 0
 
@@ -52,8 +52,8 @@ def test_seeds_that_decide_nothing_are_noted():
             return f"Mood {Moody.count}.", {}
 
     gymnasium.register("moody/Env-v0", Moody)
-    name_environment("moody/Env-v0")
-    assert any("no fixed instances" in line for line in game_of("moody/Env-v0").notes())
+    register_environment("moody/Env-v0")
+    assert any("no fixed instances" in line for line in get_game("moody/Env-v0").notes())
 
 
 def test_an_environment_gets_the_split_that_it_takes():
@@ -64,7 +64,7 @@ def test_an_environment_gets_the_split_that_it_takes():
 
 
 def test_a_text_env_of_another_package_is_played_as_the_suite_s_own():
-    game = game_of("counted/Count-v0")
+    game = get_game("counted/Count-v0")
     assert (game.is_text_env, game.notes(), game.states_form) == (True, [], False)
     env = make_env("counted/Count-v0", "train", "answer")
     assert isinstance(env, CountEnv)
@@ -75,7 +75,7 @@ def test_a_text_env_of_another_package_is_played_as_the_suite_s_own():
     assert (oracle["episodes"], oracle["success"], oracle["ceiling"]) == (48, 1.0, 1.0)
 
 
-def test_players_that_cannot_play_have_no_row():
+def test_players_that_cannot_play_have_no_baseline():
     assert (plays("random", GUESS), plays("oracle", GUESS)) == (True, False)
     assert (plays("random", ECHO), plays("python:a:b", ECHO)) == (False, True)
     assert compute_baseline("oracle", GUESS, "test", range(2)) is None
@@ -91,8 +91,8 @@ def test_players_that_cannot_play_have_no_row():
     [
         ("nowhere:my/Env-v0", r"nowhere cannot be imported: ModuleNotFoundError"),
         ("my/Env-v0", r"'my/Env-v0' is not known: .*; MODULE:my/Env-v0 imports the module"),
-        (f"{MODULE}:stranger/None-v0", r"is not known"),
-        (f"{MODULE}:stranger/Numbers-v0", r"is not a text environment: reset returned an obs"),
+        (f"{MODULE}:external/None-v0", r"is not known"),
+        (f"{MODULE}:external/Numbers-v0", r"is not a text environment: reset returned an obs"),
         ("ragen/Nothing-v0", r"unknown environment 'ragen/Nothing-v0'"),
     ],
 )

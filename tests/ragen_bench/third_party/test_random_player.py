@@ -16,23 +16,23 @@ from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.scores.summary import summarise
-from ragen_bench.suites import name_environment
+from ragen_bench.suites import register_environment
 from ragen_envs.core.instances import RandomStream
 from tests.ragen_bench.scores.pairs import compare
-from tests.ragen_bench.third_party import guessers
+from tests.ragen_bench.third_party import random_players
 
-GUESS = "tests.ragen_bench.third_party.stranger_games:stranger/Guess-v0"
-ECHO = "tests.ragen_bench.third_party.stranger_games:stranger/Echo-v0"
-GUESSERS = "tests.ragen_bench.third_party.guessers"
-NEVER = f"{GUESSERS}:never"
+GUESS = "tests.ragen_bench.third_party.external_games:external/Guess-v0"
+ECHO = "tests.ragen_bench.third_party.external_games:external/Echo-v0"
+PLAYERS = "tests.ragen_bench.third_party.random_players"
+NEVER = f"{PLAYERS}:never"
 ENTRIES = Path(__file__).parents[3] / "leaderboard" / "entries"
 
 
 def test_its_score_is_the_floor_and_another_function_has_another():
-    name_environment(GUESS)
+    register_environment(GUESS)
     floors = [
         compute_baseline(
-            "random", GUESS, "test", range(16), import_random_player(f"{GUESSERS}:{function}")
+            "random", GUESS, "test", range(16), import_random_player(f"{PLAYERS}:{function}")
         )
         for function in ("digit", "never")
     ]
@@ -51,8 +51,8 @@ def test_answers_are_a_function_of_what_was_seen_and_the_stream():
 def test_it_plays_where_nothing_is_listed_and_is_in_the_record(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = {"env": [GUESS, ECHO], "limit": 2, "samples": 2, "progress": False}
-    run = evaluate("random", **settings, random_player=guessers.never)
-    assert "_random-tests.ragen-bench.foreign.guessers-never_samples2_" in run.path.name
+    run = evaluate("random", **settings, random_player=random_players.never)
+    assert "_random-tests.ragen-bench.third-party.random-players-never_samples2_" in run.path.name
     assert run.config.random_player == NEVER
     assert f"random_player='{NEVER}'" in run.config.command
     first, *_ = run.episodes
@@ -61,7 +61,7 @@ def test_it_plays_where_nothing_is_listed_and_is_in_the_record(tmp_path, monkeyp
     assert again.episodes == run.episodes
     assert run.metrics[0].random.episodes == 32
     with pytest.raises(UserError, match=r'\(random_player: .*never" there, .*digit" here\)'):
-        evaluate("random", **settings, random_player=f"{GUESSERS}:digit", out="again")
+        evaluate("random", **settings, random_player=f"{PLAYERS}:digit", out="again")
     listed = {"env": GUESS, "limit": 1, "out": "listed", "progress": False}
     evaluate("random", **listed, random_player=NEVER)
     with pytest.raises(UserError, match=r'\(random_player: ".*never" there, null here\)'):
@@ -100,7 +100,7 @@ def test_a_changed_module_is_found(recorded):
     assert [*config_differences(run.config)] == []
     [difference] = config_differences(changed.config)
     assert difference.startswith('random_player_identity.source_sha256: recorded "0000')
-    with pytest.raises(UserError, match="the run's random player, was another one when the run"):
+    with pytest.raises(UserError, match="the run's random player, has changed since the run"):
         summarise(changed)
     [note] = [line for line in compare(run, changed)["notes"] if "random_player" in line]
     assert note.startswith(f'random_player_identity: {{"source_sha256": "{hashed}"}} in A')
@@ -119,16 +119,19 @@ def test_the_leaderboard_has_no_entry_of_it(recorded):
     [
         ("nowhere:digit", "nowhere:digit cannot be imported: ModuleNotFoundError"),
         ("guesser", "--random-player is MODULE:FUNCTION, got 'guesser'"),
-        (f"{GUESSERS}:digits", f"{GUESSERS}:digits cannot be imported: AttributeError: digits"),
-        (f"{GUESSERS}:hidden", "cannot be imported: RuntimeError: not for you"),
-        (f"{GUESSERS}:NUMBER", "NUMBER is not a function; it takes the observations"),
-        (f"{GUESSERS}:Player", "Player is a class, not a function"),
-        (f"{GUESSERS}:later", "later is async def, not a function"),
+        (f"{PLAYERS}:digits", f"{PLAYERS}:digits cannot be imported: AttributeError: digits"),
+        (f"{PLAYERS}:hidden", "cannot be imported: RuntimeError: not for you"),
+        (f"{PLAYERS}:NUMBER", "NUMBER is not a function; it takes the observations"),
+        (f"{PLAYERS}:Player", "Player is a class, not a function"),
+        (f"{PLAYERS}:later", "later is async def, not a function"),
         (
-            f"{GUESSERS}:number",
+            f"{PLAYERS}:number",
             r"number returned int; .*Echo-v0/test, instance 0, sample 0",
         ),
-        (f"{GUESSERS}:raising", r"raised ValueError: it broke \(.*guessers.py, line 22, in rais"),
+        (
+            f"{PLAYERS}:raising",
+            r"raised ValueError: it broke \(.*random_players.py, line 22, in",
+        ),
         (lambda observations, generator: "", "cannot be found by its name; give MODULE:FUNCTION"),
     ],
 )
@@ -148,7 +151,7 @@ def test_an_edited_file_does_not_play_in_the_same_process(tmp_path, monkeypatch)
 
 
 def test_a_record_without_its_hash_differs(recorded):
-    config = Run(recorded, env=ECHO, random_player=guessers.never).config
+    config = Run(recorded, env=ECHO, random_player=random_players.never).config
     without = {name: value for name, value in config.as_json().items() if "player_id" not in name}
     [difference] = config_differences(type(config).model_validate(without))
     assert difference.startswith("random_player_identity: recorded null, recomputed an object")
@@ -156,4 +159,6 @@ def test_a_record_without_its_hash_differs(recorded):
 
 def test_the_suite_s_own_environments_keep_theirs(tmp_path):
     with pytest.raises(UserError, match="--random-player is for third-party environments"):
-        evaluate("random", env="Bandit-v0", random_player=guessers.digit, out=tmp_path / "run")
+        evaluate(
+            "random", env="Bandit-v0", random_player=random_players.digit, out=tmp_path / "run"
+        )

@@ -1,4 +1,4 @@
-"""Random players of a user's own, right and wrong ones."""
+"""Valid and invalid random players."""
 
 NUMBER = 3
 
@@ -6,8 +6,8 @@ NUMBER = 3
 def digit(observations, generator):
     """Guess a digit that was not guessed before."""
     assert "guess a digit" in observations[0]
-    told = {observation[0] for observation in observations[1:]}
-    return generator.choice([digit for digit in "0123456789" if digit not in told])
+    guessed = {observation[0] for observation in observations[1:]}
+    return generator.choice([digit for digit in "0123456789" if digit not in guessed])
 
 
 def never(observations, generator):

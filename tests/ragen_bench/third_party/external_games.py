@@ -1,4 +1,4 @@
-"""Text environments of somebody else, each with other things that it does not tell."""
+"""Third-party text environments that lack different features."""
 
 import gymnasium
 from gymnasium.spaces import Text
@@ -68,7 +68,7 @@ class Failing(Echo):
 
 
 class Numbers(gymnasium.Env):
-    """No text environment."""
+    """An environment with numbers as observations."""
 
     def __init__(self):
         self.observation_space = gymnasium.spaces.Discrete(3)
@@ -86,5 +86,5 @@ for name, made in {
     "Failing": Failing,
     "Numbers": Numbers,
 }.items():
-    gymnasium.register(f"stranger/{name}-v0", made)
-gymnasium.register("stranger/Short-v0", Endless, max_episode_steps=7)
+    gymnasium.register(f"external/{name}-v0", made)
+gymnasium.register("external/Short-v0", Endless, max_episode_steps=7)
