@@ -22,7 +22,7 @@ from ragen_envs.registration import (
     OPPONENT_IDS,
     all_games,
     is_registered,
-    third_party_games,
+    register_third_party_games,
 )
 
 T = TypeVar("T", bound=str)
@@ -91,7 +91,7 @@ def all_suites() -> dict[str, Suite]:
 
 @cache
 def _third_party_suites() -> dict[str, Suite]:
-    games = third_party_games()
+    games = register_third_party_games()
     suites = {}
     for name in dict.fromkeys(suite for game in games for suite in game.suites):
         members = [game for game in games if name in game.suites]

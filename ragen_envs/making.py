@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from ragen_envs.core.arguments import one_of
-from ragen_envs.registration import IDS, is_registered, load_class, third_party_games
+from ragen_envs.registration import IDS, is_registered, load_class, register_third_party_games
 
 OBSERVATIONS = ("text", "array", "image")
 
@@ -77,7 +77,7 @@ class Maker:
 
 def board_ids() -> tuple[str, ...]:
     """Return the ids that can be made with observation="array" or "image"."""
-    third_party = (id_ for game in third_party_games() for id_ in game.ids)
+    third_party = (id_ for game in register_third_party_games() for id_ in game.ids)
     return tuple(id_ for id_ in (*IDS, *third_party) if load_class(id_).has_board())
 
 

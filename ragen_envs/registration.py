@@ -1,18 +1,19 @@
-"""The registry of games: this suite's, and those of other packages that are installed.
+"""The registry of games: this suite's, and those of other installed packages.
 
-A game of this suite is a folder of `ragen_envs/games` with a `spec.py`. A package adds a game by an
-entry point of the group `ragen_envs.games` that names its `GameSpec`. All ids are registered in
-Gymnasium when `ragen_envs` is imported; no game is imported before it is made.
+A game of this suite is a folder of `ragen_envs/games` with a `spec.py`. Its ids are registered in
+Gymnasium when `ragen_envs` is imported. A package adds a game by an entry point of the group
+`ragen_envs.games` that names its `GameSpec`. Such games are registered when the first id is looked
+up that this suite lacks, since a search of all installed packages takes longer than the import.
+No game is imported before it is made.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -37,8 +38,10 @@ def _sort_key(game: GameSpec) -> tuple[str, int, str]:
 
 
 def _load_games() -> Iterator[GameSpec]:
-    for module in iter_modules(games.__path__):
-        yield import_module(f"{games.__name__}.{module.name}.spec").SPEC
+    folder = games.__path__[0]  # pkgutil would find the same, but its import is slow
+    for name in os.listdir(folder):
+        if os.path.exists(os.path.join(folder, name, "spec.py")):
+            yield import_module(f"{games.__name__}.{name}.spec").SPEC
 
 
 GAMES = tuple(sorted(_load_games(), key=_sort_key))
@@ -50,15 +53,18 @@ OPPONENT_IDS = tuple(id_ for game in GAMES for id_ in game.opponent_ids)
 
 
 @cache
-def third_party_games() -> tuple[GameSpec, ...]:
-    """Return the games of other packages, found once a process.
+def register_third_party_games() -> tuple[GameSpec, ...]:
+    """Register the ids of other installed packages in Gymnasium, once per process.
 
-    A game that cannot be used is reported by one line, a warning of this module's logger.
+    A game that cannot be used is skipped, with a warning of this module's logger.
+
+    Returns:
+        The games.
     """
     found: list[GameSpec] = []
     for distribution, entry_point in _find_entry_points():
         try:
-            game = _load_spec(entry_point)
+            game = entry_point.load()
             _check(game, (*GAMES, *found))
         # The other package's code may raise anything.
         except Exception as error:  # noqa: BLE001
@@ -70,20 +76,9 @@ def third_party_games() -> tuple[GameSpec, ...]:
             )
         else:
             found.append(game)
-    return tuple(sorted(found, key=_sort_key))
-
-
-def _load_spec(entry_point: EntryPoint) -> Any:
-    module = sys.modules.get(entry_point.module)
-    if module is None or hasattr(module, entry_point.attr):
-        return entry_point.load()
-    # The module is being imported, and imported this package: execute a second copy of it.
-    from importlib.util import module_from_spec
-
-    spec: Any = module.__spec__
-    copy = module_from_spec(spec)
-    spec.loader.exec_module(copy)
-    return getattr(copy, entry_point.attr)
+    found.sort(key=_sort_key)
+    _register(found)
+    return tuple(found)
 
 
 def _find_entry_points() -> Iterator[tuple[str, EntryPoint]]:
@@ -139,21 +134,23 @@ def _check(game: GameSpec, others: tuple[GameSpec, ...]) -> None:
 
 def all_games() -> tuple[GameSpec, ...]:
     """Return this suite's games, then those of other packages."""
-    return GAMES + third_party_games()
+    return GAMES + register_third_party_games()
 
 
-@cache
-def _registered() -> dict[str, tuple[GameSpec, VariantSpec | OpponentSpec]]:
-    return {
-        f"{game.namespace}/{variant.name}": (game, variant)
-        for game in all_games()
-        for variant in game.all_variants
-    }
+_registered: dict[str, tuple[GameSpec, VariantSpec | OpponentSpec]] = {}
+
+
+def _find(env_id: str) -> tuple[GameSpec, VariantSpec | OpponentSpec]:
+    if env_id not in _registered:
+        register_third_party_games()
+    return _registered[env_id]
 
 
 def is_registered(env_id: str) -> bool:
     """Return whether a game of this suite or of an installed package has the id."""
-    return env_id in _registered()
+    if env_id not in _registered:
+        register_third_party_games()
+    return env_id in _registered
 
 
 def find_game(env_id: str) -> GameSpec:
@@ -162,7 +159,7 @@ def find_game(env_id: str) -> GameSpec:
     Raises:
         KeyError: If no game has it.
     """
-    return _registered()[env_id][0]
+    return _find(env_id)[0]
 
 
 def find_variant(env_id: str) -> VariantSpec | OpponentSpec:
@@ -171,7 +168,7 @@ def find_variant(env_id: str) -> VariantSpec | OpponentSpec:
     Raises:
         KeyError: If no game has it.
     """
-    return _registered()[env_id][1]
+    return _find(env_id)[1]
 
 
 def find_reference(env_id: str) -> str:
@@ -186,7 +183,7 @@ def load_class(env_id: str) -> Any:
     Raises:
         KeyError: If no game has the id.
     """
-    game, variant = _registered()[env_id]
+    game, variant = _find(env_id)
     owner = variant if isinstance(variant, OpponentSpec) else game
     return import_attribute(owner.entry_point)
 
@@ -203,15 +200,21 @@ def load_harness_class(env_id: str) -> Any:
     return load_class(env_id)
 
 
-def register_all() -> None:
-    """Register every id in Gymnasium."""
-    for env_id, (_, variant) in _registered().items():
-        gymnasium.register(
-            env_id,
-            f"ragen_envs.making:{env_id}",
-            vector_entry_point=f"ragen_envs.core.vector:{env_id}",
-            kwargs={"variant": variant.name},
-            # The environments check order and types themselves; wrappers would halve their speed.
-            order_enforce=False,
-            disable_env_checker=True,
-        )
+def _register(new: Iterable[GameSpec]) -> None:
+    for game in new:
+        for variant in game.all_variants:
+            env_id = f"{game.namespace}/{variant.name}"
+            _registered[env_id] = game, variant
+            gymnasium.register(
+                env_id,
+                f"ragen_envs.making:{env_id}",
+                vector_entry_point=f"ragen_envs.core.vector:{env_id}",
+                kwargs={"variant": variant.name},
+                # The environments check order and types themselves; wrappers would halve their
+                # speed.
+                order_enforce=False,
+                disable_env_checker=True,
+            )
+
+
+_register(GAMES)

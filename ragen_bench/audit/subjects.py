@@ -14,6 +14,7 @@ from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.tools import answer_with
+from ragen_envs.registration import register_third_party_games
 from ragen_envs.testing import Subject
 
 _SEEDS = tuple(range(8))
@@ -74,6 +75,8 @@ class _Factory:
         self._env, self._split = env, split
 
     def __call__(self) -> gymnasium.Env[Any, Any]:
+        if self._env not in gymnasium.registry:  # in a new process
+            register_third_party_games()
         return gymnasium.make(self._env, split=self._split)
 
 

@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium.envs.registration import find_highest_version, parse_env_id
 
 from ragen_envs.core.sums import sum_in_order
+from ragen_envs.registration import register_third_party_games
 from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import described, fail, lacks
 from ragen_envs.testing.options import BUILDS_ON, require
@@ -244,6 +245,8 @@ def _require(option: str, named: str) -> None:
     try:
         if module:
             import_module(module)
+        elif env_id not in gymnasium.registry:
+            register_third_party_games()
     except (Exception, SystemExit) as error:
         raise ValueError(
             f"{option} is {named!r}, and importing {module!r} raised {described(error)}"

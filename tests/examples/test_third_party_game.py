@@ -54,6 +54,7 @@ def test_it_is_made_and_checked(site, tmp_path, first):
     code = f"""
 import {first}, sys, gymnasium, ragen_envs
 from ragen_envs.testing import check_text_env
+ragen_envs.register_third_party_games()
 assert {first == "lamp_game.env"} == ("lamp_game.env" in sys.modules)
 env = gymnasium.make("lamps/Lamps-v0", split="val", response_format="plain")
 observation, info = env.reset(seed=0)
@@ -107,7 +108,11 @@ def test_it_is_scored_analysed_and_audited(site, tmp_path):
 def test_a_broken_spec_is_one_line_and_leaves_the_suite_alone(site, tmp_path, old, new, says):
     spec = site / "lamp_game" / "spec.py"
     spec.write_text(spec.read_text().replace(old, new, 1))
-    code = "import gymnasium, ragen_envs; gymnasium.make('ragen/Sokoban-v0').reset(seed=0)"
+    code = """
+import gymnasium, ragen_envs
+ragen_envs.register_third_party_games()
+gymnasium.make("ragen/Sokoban-v0").reset(seed=0)
+"""
     done = python(site, tmp_path, "-c", code)
     assert done.returncode == 0
     [line] = done.stderr.splitlines()

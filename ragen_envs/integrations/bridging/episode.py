@@ -17,6 +17,7 @@ from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging.task import Task
+from ragen_envs.registration import register_third_party_games
 
 WHILE_RUNNING = (
     "format_is_valid",
@@ -205,6 +206,8 @@ def _spec(env: str) -> EnvSpec:
     try:
         if module:
             import_module(module)
+        if bare not in gymnasium.registry:
+            register_third_party_games()
         return gymnasium.spec(bare)
     except ImportError as error:
         raise ValueError(f"{env}: {module} cannot be imported: {error}") from error
