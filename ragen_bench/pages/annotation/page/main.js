@@ -16,13 +16,13 @@ function show(next) {
 }
 
 function trace({ turns, ending }) {
-  const legend = legendOf(turns[0]?.[0] ?? ending);
+  const legend = readLegend(turns[0]?.[0] ?? ending);
   const parts = turns.map(([observation, answer], number) => {
-    const seen = make("div", {}, heading("Observation"), ...observed(observation, legend, null));
-    const said = make("div", {}, ...answered({ answer }, null, PLAYERS_NAMES));
+    const seen = make("div", {}, makeHeading("Observation"), ...drawObservation(observation, legend, null));
+    const said = make("div", {}, ...drawResponse({ answer }, null, PLAYER_HEADINGS));
     return make("section", {}, make("h2", {}, `Turn ${number + 1}`), make("div", { class: "turn" }, seen, said));
   });
-  return [...parts, make("section", {}, make("h2", {}, "End"), ...observed(ending, legend, null))];
+  return [...parts, make("section", {}, make("h2", {}, "End"), ...drawObservation(ending, legend, null))];
 }
 
 function askQuestions() {

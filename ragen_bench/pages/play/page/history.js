@@ -9,7 +9,7 @@ export function showHistory(turns) {
   turns.forEach((turn, index) => {
     const key = JSON.stringify(turn);
     if (list.children[index]?.dataset.turn === key) return;
-    const made = entry(turn, index, legendOf(turns[0].observation));
+    const made = entry(turn, index, readLegend(turns[0].observation));
     made.dataset.turn = key;
     if (list.children[index]) list.children[index].replaceWith(made);
     else list.append(made);
@@ -24,5 +24,5 @@ function entry(turn, index, legend) {
     make("code", {}, turn.answer || "(nothing)"),
     make("span", { class: "reward" }, ` reward ${number(turn.reward)}`),
   );
-  return make("li", {}, make("details", {}, summary, ...observed(turn.observation, legend, null)));
+  return make("li", {}, make("details", {}, summary, ...drawObservation(turn.observation, legend, null)));
 }

@@ -8,21 +8,21 @@ const first = (state) => state.turns[0]?.observation ?? state.observation;
 // Shows what the player sees now: first what came of the last answer, then the board in colour, or
 // the text as it is. Returns the actions that have a button in the text.
 export function showObservation(state, act) {
-  const legend = legendOf(first(state));
+  const legend = readLegend(first(state));
   const parts = splitBoard(state.observation, legend);
   showRules(state, legend);
   byId("exactly").hidden = !parts.board;
   byId("exact").textContent = state.observation;
   if (parts.board) return showBoard(parts, legend, state);
   const inPlace = new Set();
-  byId("observation").replaceChildren(make("pre", { class: "said" }, ...text(state, inPlace, act)));
+  byId("observation").replaceChildren(make("pre", { class: "quote" }, ...text(state, inPlace, act)));
   return inPlace;
 }
 
 function showBoard({ before, board, after }, legend, state) {
   // The rules stand beside the board all the time; of them, the first line says what to do.
   const said = state.turns.length ? before : before.split("\n", 1)[0];
-  const below = after && make("pre", { class: "said prose" }, after);
+  const below = after && make("pre", { class: "quote prose" }, after);
   byId("observation").replaceChildren(feedback(said, state, "p"), drawBoard(board, legend), below);
   return new Set();
 }

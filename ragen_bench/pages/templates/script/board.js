@@ -1,5 +1,5 @@
-// Boards within observations, found and coloured by the legend that the game itself gives:
-// "Symbols: # wall, _ floor, O target, ...". So every vocabulary is known that says what it means.
+// Finds and colours boards in observations, by the legend that the game states, such as
+// "Symbols: # wall, _ floor, O target, ...".
 
 const KINDS = [
   [/^you in /, "lost"],
@@ -11,8 +11,8 @@ const KINDS = [
   [/^wall/, "wall"],
 ];
 
-// From symbols to their names and kinds; empty if the first observation has no legend.
-function legendOf(observation) {
+// Maps symbols to their names and kinds; empty if the first observation has no legend.
+function readLegend(observation) {
   const legend = new Map();
   const line = /^Symbols: (.+)$/mu.exec(observation);
   for (const [, symbol, name] of line?.[1].matchAll(/(\S) ([a-z][a-z ]*)(?=[,.])/gu) ?? []) {
@@ -21,14 +21,14 @@ function legendOf(observation) {
   return legend;
 }
 
-// The longest run of at least two lines that have symbols only, and what stands around it.
+// Splits an observation around its board, the longest run of two or more lines of symbols alone.
 function splitBoard(observation, legend) {
   const lines = observation.split("\n");
-  const drawn = lines.map((line) => line.length > 1 && [...line].every((symbol) => legend.has(symbol)));
+  const isBoardLine = lines.map((line) => line.length > 1 && [...line].every((symbol) => legend.has(symbol)));
   let best = [0, 0];
   for (let start = 0; start < lines.length; start++) {
     let end = start;
-    while (drawn[end]) end++;
+    while (isBoardLine[end]) end++;
     if (end - start > best[1] - best[0]) best = [start, end];
     start = end;
   }
@@ -39,7 +39,7 @@ function splitBoard(observation, legend) {
 
 const drawSymbol = (symbol, legend) => make("b", { "data-kind": legend.get(symbol).kind }, symbol);
 
-// The board, and below it what each symbol means: those too that only later turns show.
+// Draws the board above the meanings of all symbols, also those that appear in later turns only.
 function drawBoard(lines, legend) {
   const board = make("pre", { class: "board" });
   board.style.setProperty("--columns", Math.max(...lines.map((line) => [...line].length)));

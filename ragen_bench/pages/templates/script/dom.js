@@ -1,4 +1,4 @@
-// Making elements. Text goes in as text only: nothing a model said is ever read as HTML.
+// Helpers that make elements. Text is inserted as text, never parsed as HTML.
 
 const byId = (id) => document.getElementById(id);
 
@@ -15,10 +15,10 @@ function make(tag, attributes, ...children) {
 
 const words = (name) => String(name).replaceAll("_", " ");
 const shortName = (env) => env.slice(env.lastIndexOf("/") + 1);
-const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+const pluralize = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
-// Rewards and returns with their sign; six digits are what the record keeps.
-function signed(number) {
+// Formats a reward or return with its sign, rounded to the six decimals of the records.
+function formatSigned(number) {
   if (typeof number !== "number") return String(number);
   const text = String(Math.abs(Math.round(number * 1e6) / 1e6));
   return text === "0" ? "0" : `${number < 0 ? "\u2212" : "+"}${text}`;

@@ -1,44 +1,44 @@
-// What a player saw and answered, as elements.
+// Elements for observations and responses.
 
 const LONG_PROSE = 240;
 
-const PLAYERS_NAMES = {
-  reasoning: "Reasoning, apart from the answer",
+const PLAYER_HEADINGS = {
+  reasoning: "Reasoning, separate from the response",
   thought: "Thought",
-  answer: "Answer",
-  whole: "As the model wrote it",
+  response: "Response",
+  raw: "Raw response",
 };
 
-// The text between the first pair of think tags, and what stands around it.
-function splitAnswer(answer) {
-  const found = /^\s*<think>([^]*?)<\/think>\s*/u.exec(answer);
-  return found ? { thought: found[1].trim(), rest: answer.slice(found[0].length) } : { thought: "", rest: answer };
+// Splits a response into the text between its leading think tags and the rest.
+function splitResponse(response) {
+  const found = /^\s*<think>([^]*?)<\/think>\s*/u.exec(response);
+  return found ? { thought: found[1].trim(), rest: response.slice(found[0].length) } : { thought: "", rest: response };
 }
 
-const heading = (text) => make("h4", {}, text);
+const makeHeading = (text) => make("h4", {}, text);
 
-function prose(text, pattern) {
+function drawProse(text, pattern) {
   if (!text) return [];
-  const block = said(text, pattern, "prose");
-  if (text.length < LONG_PROSE || (pattern && text.search(pattern) >= 0)) return block;
-  return [make("details", {}, make("summary", {}, "Rules and instructions"), ...block)];
+  const blocks = drawText(text, pattern, "prose");
+  if (text.length < LONG_PROSE || (pattern && text.search(pattern) >= 0)) return blocks;
+  return [make("details", {}, make("summary", {}, "Rules and instructions"), ...blocks)];
 }
 
-function observed(observation, legend, pattern) {
+function drawObservation(observation, legend, pattern) {
   const { before, board, after } = splitBoard(observation, legend);
-  if (!board) return said(before, pattern);
-  return [...prose(before, pattern), drawBoard(board, legend), ...prose(after, pattern)];
+  if (!board) return drawText(before, pattern);
+  return [...drawProse(before, pattern), drawBoard(board, legend), ...drawProse(after, pattern)];
 }
 
-// The player's answer in a turn, or the opponent's.
-function answered(turn, pattern, names) {
-  const { thought, rest } = splitAnswer(turn.answer);
+// Draws the player's response in a turn, or the opponent's reply.
+function drawResponse(turn, pattern, names) {
+  const { thought, rest } = splitResponse(turn.answer);
   const parts = [];
-  if (turn.reasoning) parts.push(heading(names.reasoning), ...said(turn.reasoning, pattern, "thought"));
-  if (thought) parts.push(heading(names.thought), ...said(thought, pattern, "thought"));
-  parts.push(heading(names.answer), ...(rest ? said(rest, pattern) : [make("p", { class: "none" }, "empty")]));
+  if (turn.reasoning) parts.push(makeHeading(names.reasoning), ...drawText(turn.reasoning, pattern, "thought"));
+  if (thought) parts.push(makeHeading(names.thought), ...drawText(thought, pattern, "thought"));
+  parts.push(makeHeading(names.response), ...(rest ? drawText(rest, pattern) : [make("p", { class: "none" }, "empty")]));
   if (thought || rest !== turn.answer) {
-    parts.push(make("details", {}, make("summary", {}, names.whole), ...said(turn.answer, pattern)));
+    parts.push(make("details", {}, make("summary", {}, names.raw), ...drawText(turn.answer, pattern)));
   }
   return parts;
 }

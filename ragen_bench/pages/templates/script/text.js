@@ -1,47 +1,47 @@
-// What a model or a game said, shown as what it is: long texts in part, odd characters by name.
+// Text of a model or game: long text is cut, invisible characters are shown by code point.
 
-const SHOWN_CHARACTERS = 20000;
-const SHOWN_MARKS = 500;
+const MAX_CHARACTERS = 20000;
+const MAX_MARKS = 500;
 
-// Control and format characters (which can reverse or hide the text around them), line ends of
-// other systems, private ones and lone surrogates; not tab, newline and the two joiners of scripts.
-const ODD = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+// Control and format characters (which can reverse or hide the text around them), other line
+// separators, private-use characters and lone surrogates; but not tab, newline and the joiners.
+const INVISIBLE = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
-function visible(text) {
-  return text.replace(ODD, (odd) => {
-    const code = odd.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+function escapeInvisible(text) {
+  return text.replace(INVISIBLE, (character) => {
+    const code = character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
     return `\u27e8U+${code}\u27e9`;
   });
 }
 
-// A pattern that finds the words as they stand, in capitals or not; null for no words.
-function patternOf(query) {
+// Returns a case-insensitive pattern for a literal query; null if the query is empty.
+function makePattern(query) {
   if (!query) return null;
   return new RegExp(query.replace(/[\\^$.*+?()[\]|\/{}]/g, "\\$&"), "giu");
 }
 
-// Append a text to an element, with what the pattern finds marked.
+// Appends text to an element and highlights the pattern's matches.
 function appendText(element, text, pattern) {
   let end = 0;
   let marks = 0;
   for (const found of pattern ? text.matchAll(pattern) : []) {
-    if (++marks > SHOWN_MARKS) break;
-    element.append(visible(text.slice(end, found.index)), make("mark", {}, visible(found[0])));
+    if (++marks > MAX_MARKS) break;
+    element.append(escapeInvisible(text.slice(end, found.index)), make("mark", {}, escapeInvisible(found[0])));
     end = found.index + found[0].length;
   }
-  element.append(visible(text.slice(end)));
+  element.append(escapeInvisible(text.slice(end)));
 }
 
-// A block of text, cut if it is long, with a button for all of it.
-function said(text, pattern, style = "") {
-  const block = make("pre", { class: `said ${style}`, dir: "auto" });
-  let shown = text;
-  if (text.length > SHOWN_CHARACTERS) {
-    shown = text.slice(0, SHOWN_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
-    if (pattern && text.search(pattern) >= shown.length) shown = text;
+// Returns a block of text. Long text is cut, with a button that shows all of it.
+function drawText(text, pattern, style = "") {
+  const block = make("pre", { class: `quote ${style}`, dir: "auto" });
+  let excerpt = text;
+  if (text.length > MAX_CHARACTERS) {
+    excerpt = text.slice(0, MAX_CHARACTERS).replace(/[\ud800-\udbff]$/, "");
+    if (pattern && text.search(pattern) >= excerpt.length) excerpt = text;
   }
-  appendText(block, shown, pattern);
-  if (shown.length === text.length) return [block];
+  appendText(block, excerpt, pattern);
+  if (excerpt.length === text.length) return [block];
   const label = `Show all ${text.length.toLocaleString("en")} characters`;
   const more = make("button", { type: "button", class: "more" }, label);
   more.addEventListener("click", () => {

@@ -1,30 +1,30 @@
-// Light or dark: as the system has it until the button says otherwise.
+// Light or dark theme: the system's setting until the button changes it.
 
 const THEME = "ragen-report-theme";
 
 function handleTheme() {
   const button = byId("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const chosen = () => document.documentElement.dataset.theme;
-  const isDark = () => (chosen() ?? (system.matches ? "dark" : "light")) === "dark";
-  const draw = () => button.setAttribute("aria-pressed", String(isDark()));
+  const chosenTheme = () => document.documentElement.dataset.theme;
+  const isDark = () => (chosenTheme() ?? (system.matches ? "dark" : "light")) === "dark";
+  const updateButton = () => button.setAttribute("aria-pressed", String(isDark()));
 
-  const kept = remembered(() => localStorage.getItem(THEME));
-  if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
-  draw();
-  system.addEventListener("change", draw);
+  const stored = tryStorage(() => localStorage.getItem(THEME));
+  if (stored === "light" || stored === "dark") document.documentElement.dataset.theme = stored;
+  updateButton();
+  system.addEventListener("change", updateButton);
   button.addEventListener("click", () => {
     const theme = isDark() ? "light" : "dark";
     document.documentElement.dataset.theme = theme;
-    remembered(() => localStorage.setItem(THEME, theme));
-    draw();
+    tryStorage(() => localStorage.setItem(THEME, theme));
+    updateButton();
   });
 }
 
-// A browser may forbid a page to keep anything; then the choice holds for as long as the page.
-function remembered(act) {
+// Returns null if the browser denies storage; a setting then lasts until the page is closed.
+function tryStorage(action) {
   try {
-    return act();
+    return action();
   } catch (error) {
     if (!(error instanceof DOMException)) throw error;
     return null;

@@ -12,7 +12,7 @@ from tests.ragen_bench.pages.looks import BACKGROUND, DARK, check_contrast
 pytestmark = pytest.mark.xdist_group("leaderboard")
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7*7 }}"
-TEXTS = "p, td, th, dt, dd, a, li, h2, caption, .aside, .said"
+TEXTS = "p, td, th, dt, dd, a, li, h2, caption, .aside, .quote"
 TURNED = "\u202egnp.exe"
 
 
@@ -78,7 +78,9 @@ def test_columns_are_sorted_by_mouse_and_keyboard(visit, index):
     assert (names(page), head.get_attribute("aria-sort")) == (first, "descending")
     head.get_by_role("button").press("Enter")
     assert (names(page), head.get_attribute("aria-sort")) == (first[::-1], "ascending")
-    expect(page.locator("#said[role=status]")).to_have_text("Sorted by suite score, ascending.")
+    expect(page.locator("#announcement[role=status]")).to_have_text(
+        "Sorted by suite score, ascending."
+    )
     table.get_by_role("button", name="model").press("Space")
     assert names(page) == sorted(first, key=str.lower)
     assert head.get_attribute("aria-sort") is None

@@ -62,13 +62,13 @@ def test_markup_is_text(visit, report, index):
     page = opened(visit, report, index, 1)
     assert text_of(page.locator("#turn .thought")) == text
     page.keyboard.press("ArrowRight")
-    said = page.locator("#turn .said")
+    said = page.locator("#turn .quote")
     expect(said).to_have_count(2)
     assert [text_of(one) for one in said.all()] == [text, text]
     assert text in text_of(page.locator("#turn .measures"))
     assert text.replace("_", " ") in text_of(page.locator("#episode-facts"))
     page.keyboard.press("ArrowRight")
-    assert text_of(page.locator("#turn .said")) == text
+    assert text_of(page.locator("#turn .quote")) == text
     page.locator("#filter-text").fill(text)
     expect(page.locator("#count")).to_have_text("1 of 13 episodes")
     assert page.locator("#viewer :is(img, iframe, style, script, textarea)").count() == 0
@@ -79,13 +79,13 @@ def test_markup_is_text(visit, report, index):
 def test_odd_characters_are_named(visit, report, name):
     index = len(HOSTILE) + list(ODD).index(name)
     page = opened(visit, report, index, 2)
-    expect(page.locator("#turn .said")).to_have_count(2 if index < len(HOSTILE) else 1 + 1)
-    assert text_of(page.locator("#turn .said").last) == ODD[name][1]
+    expect(page.locator("#turn .quote")).to_have_count(2 if index < len(HOSTILE) else 1 + 1)
+    assert text_of(page.locator("#turn .quote").last) == ODD[name][1]
 
 
 def test_a_long_answer_is_cut_until_it_is_asked_for(visit, report):
     page = opened(visit, report, len(HOSTILE) + len(ODD), 2)
-    said = page.locator("#turn .said").last
+    said = page.locator("#turn .quote").last
     assert text_of(said) == LONG[:20_000]
     page.get_by_role("button", name="Show all 1,000,007 characters").click()
     assert text_of(said) == LONG

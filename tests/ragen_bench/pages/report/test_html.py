@@ -112,9 +112,9 @@ def test_it_says_how_the_run_was_made(tmp_path):
         "Suite quick v3",
         "5u17e",
         "test split",
-        "8 episodes, 4 on each instance",
+        "8 episodes, 4 per instance",
         "temperature 0.75, up to 99 tokens, seed 17",
-        "form think, free",
+        "think, unconstrained",
         "2 turns",
         "9r0m97",
         "5pec-Sokoban-v0",
@@ -126,17 +126,17 @@ def test_it_says_how_the_run_was_made(tmp_path):
         assert fact in page.text.replace("</dt><dd>", ""), fact
     assert "Constrained" not in page.text
     assert "Incomplete" not in page.text
-    assert "Faults" not in page.text
+    assert "Errors" not in page.text
 
 
 def test_what_a_reader_must_know_is_marked(tmp_path):
     figures = summary(row(SOKOBAN, 8), planned=20, infra_faults=3)
     page = page_of(tmp_path, figures, constrained=True, temperature=0)
-    assert "Constrained: the engine let only answers in form pass" in page.text
-    assert "form think, constrained" in page.text
+    assert "Constrained: the engine allowed only responses in the required format" in page.text
+    assert "think, constrained" in page.text
     assert "8 of 20 episodes" in page.text
     assert "Incomplete: 12 episodes are missing" in page.text
-    assert "Faults: 3 episodes could not be played" in page.text
+    assert "Errors: 3 episodes could not be played" in page.text
     assert "greedy, up to 99 tokens" in page.text
 
 
@@ -168,15 +168,15 @@ def test_figures_stand_in_the_tables(tmp_path):
 def test_the_score_is_called_by_its_name(tmp_path):
     suite = page_of(tmp_path, summary(row(SOKOBAN, 8), suite="core")).text
     assert "Suite score" in suite
-    assert "Mean of norm." not in suite
+    assert "Mean normalised score" not in suite
     chosen = page_of(tmp_path, summary(row(SOKOBAN, 8), suite="")).text
     assert "Suite score" not in chosen
-    assert "Mean of norm." in chosen
+    assert "Mean normalised score" in chosen
 
 
 def test_sections_without_figures_are_left_out(tmp_path):
     page = page_of(tmp_path, summary(row(SOKOBAN, 8), suite_score=None))
-    for title in ("difficulty", "number of turns", "What went wrong", "Reasoning", "pass@k"):
+    for title in ("difficulty", "number of turns", "Failures", "Reasoning", "pass@k"):
         assert title not in page.text, title
     assert "Suite score" not in page.text
     assert "Cost" not in page.text
@@ -219,7 +219,7 @@ def test_sections_with_figures_are_there(tmp_path):
         "5-9: 10.0 %, interval 0.0 to 20.0 %, 12 episodes" in labels
     )
     assert "within 1: 25.0 %; within 2: 50.0 %; within 3: 100.0 %" in labels
-    assert "best player's expected score" in page.text
+    assert "optimal expected score" in page.text
     assert sum("within" in label for label in labels) == 1  # one turn is no curve
     # From y = 120 for 0 up to y = 20 for all.
     assert re.search(r'points="\S+,95 \S+,70 \S+,20 "', page.source)
@@ -242,7 +242,7 @@ def test_an_analysis_is_shown(tmp_path):
         ]
     }
     page = page_of(tmp_path, summary(row(SOKOBAN, 8)), analysis)
-    assert "Sokoban-v0, 5 of 8 failed; 2 more are left out" in page.text
+    assert "Sokoban-v0, 5 of 8 failed; 2 others are excluded" in page.text
     assert "box stuck" in page.text
     assert "It is <stuck>." in page.text
     assert "62.5" in page.text

@@ -12,7 +12,7 @@ from .runs import FROZEN_LAKE, SOKOBAN, episode, make_run, row, summary
 
 pytestmark = pytest.mark.xdist_group("report")
 
-TEXTS = """p, td, th, dt, dd, caption, a, h2, .row div, .said, .flags li, #turns button,
+TEXTS = """p, td, th, dt, dd, caption, a, h2, .row div, .quote, .flags li, #turns button,
     [data-kind]"""
 
 
@@ -144,7 +144,7 @@ def test_text_has_contrast(visit, report, theme):
 
 def test_without_scripts_the_figures_are_there(visit, report):
     page = visit(report, ready="table", java_script_enabled=False)
-    expect(page.get_by_text("need a script that has not run")).to_be_visible()
+    expect(page.get_by_text("need JavaScript, which has not run")).to_be_visible()
     expect(page.locator("#viewer")).to_be_hidden()
     expect(page.locator("svg.interval")).to_have_count(2)
 
@@ -154,6 +154,6 @@ def test_an_old_browser_is_told(browser, report):
     page = context.new_page()
     page.add_init_script("delete window.DecompressionStream")
     page.goto(report.as_uri())
-    expect(page.get_by_role("alert")).to_contain_text("too old for the trajectories")
+    expect(page.get_by_role("alert")).to_contain_text("too old to show the trajectories")
     expect(page.locator("#viewer")).to_be_hidden()
     context.close()

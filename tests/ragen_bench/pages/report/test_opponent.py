@@ -104,7 +104,7 @@ def test_a_reply_is_held_against_the_rule(visit, report, name):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowRight")
     if turn > 1:
-        expect(page.locator("#said")).to_have_text(re.compile(f"{', '.join(remarks)}$"))
+        expect(page.locator("#announcement")).to_have_text(re.compile(f"{', '.join(remarks)}$"))
 
 
 def test_what_was_said_is_open_and_what_was_read_is_not(visit, report):
@@ -114,17 +114,17 @@ def test_what_was_said_is_open_and_what_was_read_is_not(visit, report):
     expect(part.get_by_text("<answer>Yes</answer>", exact=True)).to_be_visible()
     read = part.get_by_text("The word is a birch tree.")
     expect(read).to_be_hidden()
-    part.get_by_text("What the opponent read").click()
+    part.get_by_text("The opponent's prompt").click()
     expect(read).to_be_visible()
     whole = part.get_by_text("<think>It has a trunk.</think>")
     expect(whole).to_be_hidden()
-    part.get_by_text("As the opponent wrote it").click()
+    part.get_by_text("The opponent's raw reply").click()
     expect(whole).to_be_visible()
 
 
 def test_the_players_part_is_its_own(visit, report):
     page = opened(visit, report, 0, 2)
-    expect(page.locator("#turn > div > div > .said")).to_have_text(
+    expect(page.locator("#turn > div > div > .quote")).to_have_text(
         [re.compile("^Done: 2"), "Is it alive?"]
     )
     expect(page.locator("#turn > div > div > .measures")).to_contain_text("1,200")
@@ -134,10 +134,10 @@ def test_the_players_part_is_its_own(visit, report):
 def test_thoughts_apart_are_shown(visit, report):
     page = opened(visit, report, 1, 1)
     part = page.get_by_role("region", name="Opponent")
-    expect(part.get_by_role("heading").first).to_contain_text("reasoning, apart from its reply")
+    expect(part.get_by_role("heading").first).to_contain_text("reasoning, separate from its reply")
     expect(part.locator(".thought")).to_have_text("Birches are light.")
     expect(part.get_by_text("No.", exact=True)).to_be_visible()
-    expect(part.get_by_text("As the opponent wrote it")).to_have_count(0)
+    expect(part.get_by_text("The opponent's raw reply")).to_have_count(0)
     assert [text_of(one) for one in part.locator("dd").all()[:2]] == list(HOSTILE.values())[:2]
 
 
@@ -156,7 +156,7 @@ def test_the_end_counts_the_replies_and_says_whose_context_was_full(
         "Replies of the opponent: 4 to questions that the rule understands (1 as the rule answers, "
         "1 another answer than the rule's), 2 not readable."
     )
-    full = page.get_by_text("The opponent's context had no room")
+    full = page.get_by_text("did not fit into the opponent's context")
     expect(full).to_have_count(int(overflowed))
 
 
@@ -164,7 +164,7 @@ def test_the_end_counts_the_replies_and_says_whose_context_was_full(
 def test_markup_is_text(visit, report, index):
     text = list(HOSTILE.values())[index]
     page = opened(visit, report, index + 2, 1)
-    said = page.locator("#turn .opponent .said")
+    said = page.locator("#turn .opponent .quote")
     assert [text_of(one) for one in said.all()] == [text] * 3
     assert page.locator("#viewer :is(img, iframe, style, script, textarea)").count() == 0
     assert page.evaluate("document.querySelectorAll('[onerror], [onfocus]').length") == 0
@@ -174,14 +174,14 @@ def test_odd_characters_are_named(visit, report):
     page = opened(visit, report, 2 + len(HOSTILE), 1)
     for number, (_, shown) in enumerate(ODD.values(), start=2 + len(HOSTILE)):
         expect(page.locator("#episode-title")).to_contain_text(f"instance {number}, ")
-        said = page.locator("#turn .opponent .said")
+        said = page.locator("#turn .opponent .quote")
         assert [text_of(one) for one in said.all()] == [shown] * 3
         page.get_by_role("button", name="Next episode").click()
 
 
 def test_a_long_reply_is_cut(visit, report):
     page = opened(visit, report, 2 + len(HOSTILE) + len(ODD), 1)
-    assert text_of(page.locator("#turn .opponent .said").first) == LONG[:20_000]
+    assert text_of(page.locator("#turn .opponent .quote").first) == LONG[:20_000]
 
 
 @pytest.mark.parametrize(

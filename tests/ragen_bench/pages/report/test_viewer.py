@@ -144,7 +144,7 @@ def test_keys_leave_other_controls_alone(page):
     expect(page.locator("#filter-text")).to_have_value("j")
     page.keyboard.press("Control+j")
     page.locator(".keys summary").click()
-    page.get_by_label("Keys that are one character work").uncheck()
+    page.get_by_label("Enable single-letter keys").uncheck()
     page.locator("#filter-reset").click()
     page.locator("#list").focus()
     page.keyboard.press("j")
@@ -219,19 +219,19 @@ def test_remarks_on_a_turn(visit, report):
     page = visit(report, f"#{SOKOBAN}/1/1/2")
     shows(page, "Sokoban-v0, instance 1, sample 1", "2")
     flags = page.get_by_role("list", name="Remarks").get_by_role("listitem")
-    expect(flags).to_have_text(["form broken", "cut at the token limit"])
+    expect(flags).to_have_text(["invalid format", "cut at the token limit"])
     expect(page.locator("#turn")).to_contain_text("apart")
     expect(page.locator("#turn .measures")).to_contain_text("none")
     expect(page.locator("#episode-facts")).to_contain_text("invalid format, box stuck")
-    expect(page.locator("#said")).to_have_text(
-        "Sokoban-v0, instance 1, sample 1: turn 2 of 3, reward +0.25, form broken, "
+    expect(page.locator("#announcement")).to_have_text(
+        "Sokoban-v0, instance 1, sample 1: turn 2 of 3, reward +0.25, invalid format, "
         "cut at the token limit"
     )
     gain = page.locator("#turns button").nth(1)
     expect(gain).to_have_attribute("data-turn", "wrong")
     expect(gain).to_have_accessible_name("Turn 2, reward +0.25")
     page.keyboard.press("ArrowRight")
-    expect(flags).to_have_text(["repeats the example", "no effect"])
+    expect(flags).to_have_text(["copies the example", "no effect"])
 
 
 def test_an_address_opens_a_turn_and_names_it(visit, report):
@@ -254,7 +254,7 @@ def test_an_address_without_a_turn_or_beyond_the_end(visit, report):
 @pytest.mark.parametrize("fragment", ["#ragen/Sokoban-v0/99/0/1", "#x/1/2", "#%/1/1/1"])
 def test_an_address_that_names_nothing_is_told(visit, report, fragment):
     page = visit(report, fragment)
-    expect(page.get_by_role("alert")).to_have_text(f"This run holds no episode {fragment[1:]}.")
+    expect(page.get_by_role("alert")).to_have_text(f"This run has no episode {fragment[1:]}.")
     shows(page, "Sokoban-v0, instance 0, sample 0", "1")
 
 

@@ -26,7 +26,7 @@ function sort(table, head) {
   const rows = [...body.rows];
   rows.sort((a, b) => compare(a.cells[head.cellIndex], b.cells[head.cellIndex], order) || place(a) - place(b));
   body.append(...rows);
-  byId("said").textContent = `Sorted by ${head.dataset.name}, ${order}.`;
+  byId("announcement").textContent = `Sorted by ${head.dataset.name}, ${order}.`;
 }
 
 const place = (row) => Number(row.dataset.place);

@@ -1,4 +1,5 @@
-// Keys of the trajectories. They act while the focus is there, or nowhere with the viewer in view.
+// Keyboard shortcuts of the viewer. They act while it has the focus, or while it is in view and
+// nothing else has the focus.
 
 function handleKeys(viewer) {
   const list = byId("list");
@@ -27,19 +28,19 @@ function handleKeys(viewer) {
       list.focus();
       return event.preventDefault();
     }
-    if (target.matches("input, select, textarea") || !isMeant(target)) return;
-    const act =
+    if (target.matches("input, select, textarea") || !isForViewer(target)) return;
+    const action =
       (target === list && inList[key]) ||
       anywhere[key] ||
       (byId("letters").checked && letters[key]) ||
       (key === "Escape" && (() => list.focus()));
-    if (!act) return;
+    if (!action) return;
     event.preventDefault();
-    act();
+    action();
   });
 }
 
-function isMeant(target) {
+function isForViewer(target) {
   if (target !== document.body) return byId("viewer").contains(target);
   const { top, bottom } = byId("viewer").getBoundingClientRect();
   return top < innerHeight && bottom > 0;

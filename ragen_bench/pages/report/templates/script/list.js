@@ -1,4 +1,4 @@
-// The list of episodes. Only rows in view are elements, so that ten thousand scroll like ten.
+// The list of episodes. Only rows in view are elements, so that long lists scroll fast.
 
 const ROW_HEIGHT = 48; // as in viewer.css
 const MARGIN_ROWS = 8;
@@ -37,13 +37,13 @@ class EpisodeList {
     const view = this.box.clientHeight;
     const below = top + ROW_HEIGHT - (this.box.scrollTop + view);
     const above = this.box.scrollTop - top;
-    // One row further scrolls by that; a leap ends in the middle.
+    // A step to the next row scrolls by one row; a longer jump centres the chosen row.
     if (Math.max(above, below) > 2 * ROW_HEIGHT) this.box.scrollTop = top - view / 2;
     else if (above > 0) this.box.scrollTop = top;
     else if (below > 0) this.box.scrollTop += below;
   }
 
-  // The row so many places from the chosen one; undefined beyond the ends.
+  // Returns the row at a distance from the chosen one; undefined beyond the ends.
   neighbour(distance) {
     return this.rows[this.chosen < 0 ? 0 : this.chosen + distance];
   }
@@ -51,11 +51,11 @@ class EpisodeList {
   draw() {
     const first = Math.max(0, Math.floor(this.box.scrollTop / ROW_HEIGHT) - MARGIN_ROWS);
     const count = Math.ceil(this.box.clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS;
-    const options = this.rows.slice(first, first + count).map((row, i) => this.option(row, first + i));
+    const options = this.rows.slice(first, first + count).map((row, i) => this.makeOption(row, first + i));
     this.space.replaceChildren(...options);
   }
 
-  option(row, place) {
+  makeOption(row, place) {
     const option = make(
       "div",
       {
@@ -67,8 +67,8 @@ class EpisodeList {
         "aria-setsize": this.rows.length,
         "aria-posinset": place + 1,
       },
-      make("div", {}, make("span", {}, `${shortName(row.env)} ${row.index}/${row.sample}`), make("span", { class: "number" }, signed(row.gained))),
-      make("div", { class: "second" }, make("span", { class: "outcome", "data-outcome": row.outcome }, words(row.label || row.outcome)), make("span", {}, counted(row.turns, "turn"))),
+      make("div", {}, make("span", {}, `${shortName(row.env)} ${row.index}/${row.sample}`), make("span", { class: "number" }, formatSigned(row.gained))),
+      make("div", { class: "second" }, make("span", { class: "outcome", "data-outcome": row.outcome }, words(row.label || row.outcome)), make("span", {}, pluralize(row.turns, "turn"))),
     );
     option.style.top = `${place * ROW_HEIGHT}px`;
     return option;

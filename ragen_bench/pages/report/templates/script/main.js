@@ -1,22 +1,22 @@
-// Ties it together once the page is there.
+// Starts the viewer when the page has loaded.
 
 function warn(text) {
   byId("broken").textContent = text;
   byId("broken").hidden = !text;
 }
 
-// On paper the open episode stands with all its turns.
+// Prints the open episode with all its turns.
 function handlePrinting(viewer) {
   addEventListener("beforeprint", () => {
     const { episode } = viewer;
     const turns = episode ? [...episode.turns.keys(), episode.turns.length] : [];
-    const heading = (i) => make("h4", {}, i < episode.turns.length ? `Turn ${i + 1}` : "End");
-    byId("print").replaceChildren(...turns.flatMap((i) => [heading(i), drawTurn(episode, i + 1, null)]));
+    const makeTitle = (i) => make("h4", {}, i < episode.turns.length ? `Turn ${i + 1}` : "End");
+    byId("print").replaceChildren(...turns.flatMap((i) => [makeTitle(i), drawTurn(episode, i + 1, null)]));
   });
   addEventListener("afterprint", () => byId("print").replaceChildren());
 }
 
-// An example opens again what it opened before: its address alone would then be no news.
+// A second click on the same example changes no hash, so hashchange does not fire.
 function handleExamples(viewer) {
   for (const link of document.querySelectorAll("a.example")) {
     link.addEventListener("click", (event) => {
@@ -31,7 +31,7 @@ async function start() {
   handleTheme();
   warn("");
   if (typeof DecompressionStream === "undefined" || !Map.groupBy) {
-    warn("This browser is too old for the trajectories: they need one of 2024 or later. The figures above are complete.");
+    warn("This browser is too old to show the trajectories; use one of 2024 or later. The metrics above are complete.");
     return;
   }
   const viewer = new Viewer(await Store.open());

@@ -1,33 +1,33 @@
-// The opponent's part of a turn: what it said, and what the game reports of that.
+// The opponent's reply in a turn, and the game's remarks on it.
 
-const OPPONENTS_NAMES = {
-  reasoning: "The opponent's reasoning, apart from its reply",
+const OPPONENT_HEADINGS = {
+  reasoning: "The opponent's reasoning, separate from its reply",
   thought: "The opponent's thought",
-  answer: "The opponent's reply",
-  whole: "As the opponent wrote it",
+  response: "The opponent's reply",
+  raw: "The opponent's raw reply",
 };
 
-// None in a turn that asked no opponent.
-function replyFlagsOf({ opponent: reply }) {
+// Empty in a turn without an opponent.
+function findReplyFlags({ opponent: reply }) {
   if (!reply) return [];
   const flags = reply.remarks.map((remark) => `opponent ${remark}`);
   return reply.finish === "length" ? [...flags, "opponent cut at the token limit"] : flags;
 }
 
-function replied(turn, pattern) {
+function drawReply(turn, pattern) {
   const reply = turn.opponent;
-  const figures = [...reply.figures.map(([name, text]) => [name, visible(text), ""]), ...tokens(reply)];
+  const metrics = [...reply.figures.map(([name, text]) => [name, escapeInvisible(text), ""]), ...tokenMetrics(reply)];
   return [
-    ...answered(reply, pattern, OPPONENTS_NAMES),
-    heading("How it was read"),
-    figureList(figures),
-    ...flagList(replyFlagsOf(turn), "Remarks on the opponent"),
-    make("details", {}, make("summary", {}, "What the opponent read"), ...said(reply.observation, pattern)),
+    ...drawResponse(reply, pattern, OPPONENT_HEADINGS),
+    makeHeading("How the game read it"),
+    drawMetricList(metrics),
+    ...drawFlags(findReplyFlags(turn), "Remarks on the opponent"),
+    make("details", {}, make("summary", {}, "The opponent's prompt"), ...drawText(reply.observation, pattern)),
   ];
 }
 
-// What the end of an episode says of its opponent.
-function opponentsEnd({ counts, overflowed }) {
-  const end = "The opponent's context had no room for the last question, whose turn is not recorded.";
-  return [make("p", {}, `Replies of the opponent: ${counts}.`), ...(overflowed ? [make("p", {}, end)] : [])];
+// Summarises the opponent's replies at the end of an episode.
+function drawOpponentEnd({ counts, overflowed }) {
+  const overflow = "The last question did not fit into the opponent's context; its turn is not recorded.";
+  return [make("p", {}, `Replies of the opponent: ${counts}.`), ...(overflowed ? [make("p", {}, overflow)] : [])];
 }

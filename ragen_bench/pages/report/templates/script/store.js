@@ -1,6 +1,6 @@
-// The episodes: an index of all, and compressed chunks that are opened when they are looked at.
+// The episodes: an index, and compressed chunks that are unpacked on demand.
 
-const KEPT_CHUNKS = 12;
+const CACHED_CHUNKS = 12;
 
 async function unpack(block) {
   const packed = atob(block.textContent);
@@ -44,12 +44,12 @@ class Store {
     return (await this.chunk(row.chunk))[row.place];
   }
 
-  // All episodes of a chunk. A promise is kept, so that asking twice at once opens it once.
+  // Returns all episodes of a chunk. The cache holds promises, so that a chunk is unpacked once.
   chunk(number) {
     const chunk = this.chunks.get(number) ?? unpack(this.blocks[number]);
     this.chunks.delete(number);
     this.chunks.set(number, chunk);
-    if (this.chunks.size > KEPT_CHUNKS) this.chunks.delete(this.chunks.keys().next().value);
+    if (this.chunks.size > CACHED_CHUNKS) this.chunks.delete(this.chunks.keys().next().value);
     return chunk;
   }
 }

@@ -1,62 +1,60 @@
-// One turn, or the end, of an episode as elements.
+// Draws one turn, or the end, of an episode.
 
 const FLAGS = [
-  [(turn) => turn.format_is_valid === false, "form broken"],
+  [(turn) => turn.format_is_valid === false, "invalid format"],
   [(turn) => turn.format_is_valid !== false && turn.action_is_valid === false, "unknown action"],
-  [(turn) => turn.answer_is_example, "repeats the example"],
+  [(turn) => turn.answer_is_example, "copies the example"],
   [(turn) => turn.actions.length && turn.action_is_effective === false, "no effect"],
   [(turn) => turn.finish === "length", "cut at the token limit"],
 ];
 
-const holding = (flags, said) => flags.filter(([holds]) => holds(said)).map(([, name]) => name);
-const flagsOf = (turn) => holding(FLAGS, turn);
+const findFlags = (turn) => FLAGS.filter(([applies]) => applies(turn)).map(([, name]) => name);
 
-// Another package's environment need not tell it.
+// A third-party environment may report no score.
 const scoreOf = (episode) => (typeof episode.score === "number" ? `, score ${episode.score}` : "");
 
-function measures(turn, soFar) {
-  const figures = [
-    ["Actions", turn.actions.map(String).map(visible).join(", ") || "none", ""],
-    ["Reward", signed(turn.reward), "reward"],
-    ["Return so far", signed(soFar), ""],
-    ...tokens(turn),
-  ];
-  return figureList(figures);
+function drawMetrics(turn, returnSoFar) {
+  return drawMetricList([
+    ["Actions", turn.actions.map(String).map(escapeInvisible).join(", ") || "none", ""],
+    ["Reward", formatSigned(turn.reward), "reward"],
+    ["Return so far", formatSigned(returnSoFar), ""],
+    ...tokenMetrics(turn),
+  ]);
 }
 
-const tokens = (said) => [
-  ["Tokens read", said.prompt_tokens.toLocaleString("en"), ""],
-  ["Generated", said.completion_tokens.toLocaleString("en"), ""],
+const tokenMetrics = (message) => [
+  ["Tokens read", message.prompt_tokens.toLocaleString("en"), ""],
+  ["Generated", message.completion_tokens.toLocaleString("en"), ""],
 ];
 
-function figureList(figures) {
+function drawMetricList(metrics) {
   const list = make("dl", { class: "measures" });
-  for (const [name, value, style] of figures) {
+  for (const [name, value, style] of metrics) {
     list.append(make("div", {}, make("dt", {}, name), make("dd", { class: style }, value)));
   }
   return list;
 }
 
-function flagList(flags, label) {
+function drawFlags(flags, label) {
   if (!flags.length) return [];
   return [make("ul", { class: "flags", "aria-label": label }, ...flags.map((flag) => make("li", {}, flag)))];
 }
 
-// Number 1 is the first turn; the one after the last is the end.
+// Turns count from 1; the number after the last turn draws the end of the episode.
 function drawTurn(episode, number, pattern, sent = null) {
   const turn = episode.turns[number - 1];
-  const legend = legendOf(episode.turns[0]?.observation ?? episode.final_observation);
-  const seen = turn ? turn.observation : episode.final_observation;
-  const left = make("div", {}, heading("Observation"), ...observed(seen, legend, pattern));
+  const legend = readLegend(episode.turns[0]?.observation ?? episode.final_observation);
+  const observation = turn ? turn.observation : episode.final_observation;
+  const left = make("div", {}, makeHeading("Observation"), ...drawObservation(observation, legend, pattern));
   const right = make("div", {});
   if (turn) {
-    const soFar = episode.turns.slice(0, number).reduce((sum, past) => sum + past.reward, 0);
-    right.append(...answered(turn, pattern, PLAYERS_NAMES));
-    if (turn.opponent) right.append(make("section", { class: "opponent", "aria-label": "Opponent" }, ...replied(turn, pattern)));
-    right.append(heading("What came of it"), measures(turn, soFar), ...flagList(flagsOf(turn), "Remarks"), ...drawSent(sent));
+    const returnSoFar = episode.turns.slice(0, number).reduce((sum, earlier) => sum + earlier.reward, 0);
+    right.append(...drawResponse(turn, pattern, PLAYER_HEADINGS));
+    if (turn.opponent) right.append(make("section", { class: "opponent", "aria-label": "Opponent" }, ...drawReply(turn, pattern)));
+    right.append(makeHeading("Result"), drawMetrics(turn, returnSoFar), ...drawFlags(findFlags(turn), "Remarks"), ...drawPrompt(sent));
   } else {
-    right.append(heading("The end"), make("p", {}, `${words(episode.outcome)}, return ${signed(episode.return)}${scoreOf(episode)}`));
-    if (episode.opponent) right.append(...opponentsEnd(episode.opponent));
+    right.append(makeHeading("The end"), make("p", {}, `${words(episode.outcome)}, return ${formatSigned(episode.return)}${scoreOf(episode)}`));
+    if (episode.opponent) right.append(...drawOpponentEnd(episode.opponent));
   }
   return make("div", { class: "turn" }, left, right);
 }

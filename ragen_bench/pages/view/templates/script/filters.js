@@ -50,6 +50,6 @@ function applyFilters() {
     );
   }
   const left = rows.filter((row) => !row.hidden).length;
-  byId("count").textContent = left === rows.length ? counted(left, "run") : `${left} of ${counted(rows.length, "run")}`;
+  byId("count").textContent = left === rows.length ? pluralize(left, "run") : `${left} of ${pluralize(rows.length, "run")}`;
   keep("filters", Object.fromEntries(CONTROLS.map((id) => [id, byId(id).value])));
 }

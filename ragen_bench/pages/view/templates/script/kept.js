@@ -3,7 +3,7 @@
 const KEPT = "ragen-view";
 
 function keep(name, value) {
-  remembered(() => sessionStorage.setItem(`${KEPT}-${name}`, JSON.stringify(value)));
+  tryStorage(() => sessionStorage.setItem(`${KEPT}-${name}`, JSON.stringify(value)));
 }
 
-const kept = (name) => JSON.parse(remembered(() => sessionStorage.getItem(`${KEPT}-${name}`)) ?? "null");
+const kept = (name) => JSON.parse(tryStorage(() => sessionStorage.getItem(`${KEPT}-${name}`)) ?? "null");
