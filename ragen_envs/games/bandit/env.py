@@ -66,16 +66,16 @@ VARIANTS = {
 
 
 class BanditEnv(TextEnv[BanditVariant, NamedArms]):
-    """Pull one of two arms, once; their names hint at how they pay.
+    """Pull one of two arms, once. Their names hint at how they pay.
 
     | | |
     | --- | --- |
     | actions | the names of the two arms |
-    | rewards | the low-risk arm 0.15 always; the high-risk arm 1 with probability 0.25, else 0; -0.1 for a broken form, no or an unknown arm |
-    | ends | terminated after the one answer; an answer that pulls no arm forfeits the pull |
-    | success | the arm with the higher expected payoff, the high-risk one, was pulled, whatever it paid |
-    | instances | a steady and a bold name, in random order; in Bandit-v0 the bold name is the high-risk arm, in BanditRev-v0 the steady one. The splits share no name. |
-    | randomness | the payout, drawn for each rollout |
+    | rewards | the low-risk arm 0.15 always; the high-risk arm 1 with probability 0.25, else 0; -0.1 for a malformed response, or a missing or unknown arm |
+    | ends | terminated after one response; a response that names no arm forfeits the pull |
+    | success | the high-risk arm was pulled, whatever it paid: its expected payoff is the higher one |
+    | instances | a steady and a bold name, in random order; in Bandit-v0 the bold name is the high-risk arm, in BanditRev-v0 the steady one. No name occurs in two splits. |
+    | randomness | the payoff, drawn for each rollout |
     | info | `ceiling` 1.0 |
     | oracle | the high-risk arm |
 

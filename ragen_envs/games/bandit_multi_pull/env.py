@@ -68,21 +68,21 @@ VARIANTS = {"BanditMultiPull-v0": MultiPullVariant("BanditMultiPull-v0")}
 
 
 class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
-    """Pull five arms twenty times in all; find the best one and stay with it.
+    """Pull five arms twenty times in total: find the best arm and stay with it.
 
     | | |
     | --- | --- |
     | actions | Blue, Green, Red, Yellow, Purple: one pull a turn |
-    | rewards | 1 for a win, else 0; -0.1 for a broken form, no or an unknown arm |
-    | ends | terminated after 20 pulls; truncated after 20 turns, of which some pulled nothing |
+    | rewards | 1 for a win, else 0; -0.1 for a malformed response, or a missing or unknown arm |
+    | ends | terminated after 20 pulls; truncated after 20 turns if some of them pulled no arm |
     | success | more than half of the 20 pulls went to the best arm |
-    | score | 1 - normalised regret: the mean over the 20 pulls of (p - worst) / (best - worst), where p is the pulled arm's chance to win; a turn without a pull counts 0 |
-    | instances | five chances from 5 % to 95 %, the best at least 10 points above the next |
-    | randomness | each pull's payout; the n-th pull of an arm in a rollout does not depend on what else was pulled |
-    | info | `ceiling` 1.0, of the score |
-    | oracle | the best arm, always |
+    | score | 1 - normalised regret: the mean over the 20 pulls of (p - worst) / (best - worst), where p is the win probability of the pulled arm; a turn without a pull counts 0 |
+    | instances | five win probabilities from 5 % to 95 %, the best at least 10 percentage points above the next |
+    | randomness | the payoff of each pull; the n-th pull of an arm in a rollout does not depend on pulls of other arms |
+    | info | `ceiling` 1.0, the maximum score |
+    | oracle | always pulls the best arm |
 
-    The set-up is that of Krishnamurthy et al. 2024 (arXiv 2403.15371) with shorter episodes.
+    The setup follows Krishnamurthy et al. 2024 (arXiv 2403.15371), with shorter episodes.
 
     ```python
     import gymnasium, ragen_envs

@@ -62,33 +62,33 @@ VARIANTS = {
 
 
 class CountdownEnv(TextEnv[CountdownVariant, Deal]):
-    """Combine some of the numbers by arithmetic, so that they give the target.
+    """Combine some of the numbers by arithmetic to reach the target.
 
     | | |
     | --- | --- |
-    | actions | any text is one expression, of which 100 characters count: whole numbers of up to four digits, + - * / and parentheses. Each number of the deal may be used once and need not be used. * and / come before + and -, there are no signs, and what stands behind = is not read. × · ÷ − are read too. |
-    | rewards | +1 for an expression that gives the target, else 0; -0.1 once for a turn with a broken form or no text. A text that is no expression, uses other numbers or divides by zero costs its turn. |
-    | ends | terminated by the target; truncated after 5 turns (Large: 8) |
+    | actions | the whole text is one expression, cut at 100 characters: whole numbers of up to four digits, + - * / and parentheses. Each number of the deal may be used once and need not be used. * and / bind tighter than + and -. Signs such as -3 are not allowed. Text after = is ignored. × · ÷ − are read as operators too. |
+    | rewards | +1 for an expression that gives the target, else 0; -0.1 for a turn with a malformed response or no text. Invalid expressions, other numbers and division by zero cost the turn without a penalty. |
+    | ends | terminated when the target is reached; truncated after 5 turns (Large: 8) |
     | success | an expression gave the target |
-    | instances | four different numbers of 1 to 25 and a target of 10 to 99; Large: six of the television game's tiles, twice 1 to 10 and 25, 50, 75 and 100, and a target of 100 to 999. All have a solution, and none with fewer than three numbers (Large: four); at most 20 solutions (Large: 200). |
+    | instances | four different numbers from 1 to 25 and a target from 10 to 99. Large: six tiles of the television game, which has 1 to 10 twice and 25, 50, 75 and 100 once, and a target from 100 to 999. Each has 1 to 20 solutions (Large: 200), all with at least three numbers (Large: four). |
     | randomness | none: `noise_seed` changes nothing |
-    | info | `ceiling` 1.0; `solutions`: how many there are in whole numbers, the measure of difficulty; `nearest`: how far the nearest value so far is from the target, at first the nearest number; `used`: how many numbers the turn's expression used, 0 if it gave no value |
+    | info | `ceiling` 1.0; `solutions`: the number of solutions in whole numbers, which measures difficulty; `nearest`: the smallest distance of a value so far from the target, at first that of the nearest number; `used`: the number of numbers in the turn's expression, 0 if it gave no value |
     | oracle | writes a solution |
 
-    Values are exact rationals. A player may pass through fractions and through numbers below zero:
-    8 / (3 - 8 / 3) is 24. Solutions are counted as the television game has them: at each step two
-    numbers give a positive whole one; those that differ in the order of sums and products alone are
-    one. All of them are enumerated, so every instance is solvable without fractions too.
+    Values are exact rationals. Intermediate values may be fractions or negative: 8 / (3 - 8 / 3) is
+    24. Solutions are counted by the rules of the television game: each step combines two numbers to
+    a positive whole number. Solutions that differ only in the order of sums and products count once.
+    All solutions are enumerated, so every instance can be solved without fractions.
 
-    Splits are decided by the numbers alone: no set of numbers is in two of them, whatever the target.
+    The numbers alone decide the split: a set of numbers occurs in one split only, whatever the target.
 
-    `info["action_is_effective"]`: the expression has a value that none before it had.
-    `info["legal_actions"]` lists the first four numbers in a row with all signs, whatever the target;
-    any other expression is as valid. The random player picks among them.
+    `info["action_is_effective"]` is true if no earlier expression had the same value.
+    `info["legal_actions"]` lists the first four numbers in order with every combination of operators,
+    independent of the target. The random player picks among them. Other expressions are valid too.
 
-    Peers ask for one answer to the whole problem, and tell right or wrong: reasoning-gym's countdown
-    of four to six numbers, all of which must be used. Here an answer is followed by its value, and
-    another may come. Texts and instances are this suite's own.
+    In reasoning-gym's countdown, a model gives one answer and all four to six numbers must be used.
+    Here each expression is followed by its value, and the player can try again. Texts and instances
+    are this suite's own.
 
     ```python
     import gymnasium, ragen_envs

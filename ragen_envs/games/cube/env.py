@@ -72,22 +72,22 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
 
     | | |
     | --- | --- |
-    | actions | U, U', U2, R, R', R2, F, F', F2: the Up, Right or Front face by a quarter clockwise, a quarter counterclockwise, or by half; in CubeMoves-v0 in words, such as "Up clockwise". To turn one of the other faces would be to turn the one across and then the whole cube. |
-    | rewards | +1 when solved, else 0; -0.1 once for a turn with a broken form, no or an unknown action |
+    | actions | U, U', U2, R, R', R2, F, F', F2: the Up, Right or Front face by a quarter clockwise, a quarter counterclockwise, or a half turn; in CubeMoves-v0 in words, such as "Up clockwise". A turn of another face equals a turn of the opposite face and a rotation of the whole cube. |
+    | rewards | +1 when solved, else 0; -0.1 once for a turn with a malformed response, or a missing or unknown action |
     | ends | terminated when solved; truncated after 5 turns or 10 actions (Hard: 10 turns, 20 actions) |
-    | success | each face has a single colour, whichever |
-    | instances | positions whose shortest solution has 1 to 6 moves (Hard: 7 to 9), a half turn counted as one, held in one of the 24 ways |
-    | randomness | none after the first state: `noise_seed` changes nothing |
+    | success | each face has a single colour, in any orientation of the cube |
+    | instances | positions whose shortest solution has 1 to 6 moves (Hard: 7 to 9), in one of the 24 orientations. A half turn is one move. |
+    | randomness | none: `noise_seed` has no effect |
     | info | `optimal_length` in moves, `ceiling` 1.0 |
-    | oracle | a shortest solution, from a table of all 3,674,160 positions. The oracle and train, sealed and drawn instances need it: it is made when it is first asked for, by breadth-first search in about a second, and takes 3.7 MB. |
+    | oracle | a shortest solution, from a table of all 3,674,160 positions. The oracle and the train, sealed and drawn instances need the table. Its first use builds it by breadth-first search, in about a second; it takes 3.7 MB. |
 
-    Two positions count as one if a rotation or a mirror takes one to the other. So counted there
-    are 2, 5, 19, 68, 271 and 1,148 of them 1, 2, ... and 6 moves from solved: too few within four
-    moves for 256 different ones in each split. The 68 at distance 4 are dealt to the splits, 17
-    each. What lies farther off belongs to a split if all its shortest solutions pass through
-    positions that were dealt to it, and to none otherwise. The 26 within three moves, which all
-    solutions end with, are training's alone. So shortest solutions of two splits have no state in
-    common until three moves are left, and held-out positions are four to nine moves from solved.
+    Two positions are equivalent if a rotation or a reflection maps one to the other. Up to
+    equivalence there are 2, 5, 19, 68, 271 and 1,148 positions at distances 1 to 6 from solved, so
+    256 different ones per split need distances above 4. The 68 positions at distance 4 are dealt to
+    the splits, 17 each. A position farther away belongs to a split if all its shortest solutions
+    pass through that split's positions, and to no split otherwise. The 26 positions within three
+    moves, where all solutions end, belong to train. Shortest solutions of two splits therefore share
+    no state until three moves are left. Held-out positions are four to nine moves from solved.
 
     | moves from solved | train | val | test | sealed | none |
     | --- | --- | --- | --- | --- | --- |
@@ -96,10 +96,10 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
     | 5 | 70 | 61 | 57 | 68 | 15 |
     | 6 | 275 | 216 | 246 | 278 | 133 |
 
-    Instances are drawn with equal odds for each number of moves, and no held-out one twice, so most
-    held-out ones of Cube-v0 are six moves from solved, and the first ones are nearer.
+    Each number of moves is drawn with equal probability, and held-out instances do not repeat. So
+    most held-out instances of Cube-v0 are six moves from solved, and the first ones are nearer.
 
-    In RAGEN-2 (arXiv 2604.06268) models play the cube from one move on, as they do here in training.
+    In RAGEN-2 (arXiv 2604.06268) cubes start at one move from solved, as they do here in training.
     Rules, texts and instances are this suite's own.
 
     ```python

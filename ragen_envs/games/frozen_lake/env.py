@@ -74,14 +74,14 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
 
     | | |
     | --- | --- |
-    | actions | Up, Right, Down, Left: one square that way, or to one of its two sides if the step slips; a step over the edge changes nothing |
-    | rewards | +1 on the goal, else 0; -0.1 once for a turn with a broken form, no or an unknown action |
+    | actions | Up, Right, Down, Left: one square in that direction, or in a perpendicular one if the step slips; a step over the edge changes nothing |
+    | rewards | +1 on the goal, else 0; -0.1 once for a turn with a malformed response, or a missing or unknown action |
     | ends | terminated on the goal or in a hole; truncated after 5 turns or 10 actions (Large: 10 turns of up to 3 actions) |
     | success | the player stands on the goal |
-    | instances | random 4x4 maps (Large: 8x8), a hole with odds 1/5; the goal is 2 to 10 steps away (Large: 2 to 8) |
-    | randomness | each step goes the intended way with odds 1/3 (Mild: 8/10), each perpendicular way with 1/3 (Mild: 1/10). The n-th action of a rollout has its own roll, whatever was done before. |
-    | info | `ceiling`: the exact success rate of the best policy under slip and budget; `optimal_length`: steps to the goal if the ice did not slip |
-    | oracle | the best policy, by dynamic programming over open-loop turns |
+    | instances | random 4x4 maps (Large: 8x8); each square is a hole with probability 1/5; the goal is 2 to 10 steps away (Large: 2 to 8) |
+    | randomness | each step goes in the intended direction with probability 1/3 (Mild: 8/10), and in each perpendicular one with 1/3 (Mild: 1/10). The n-th action of a rollout has its own random number, whatever the earlier actions were. |
+    | info | `ceiling`: the exact success rate of the best policy under slip and budget; `optimal_length`: steps to the goal on ice without slip |
+    | oracle | the best policy, by dynamic programming; the actions of a turn are an open-loop plan |
 
     Rules, slip and symbols follow RAGEN (arXiv 2504.20073, appendix) and Gymnasium's FrozenLake-v1;
     the maps are this suite's own.

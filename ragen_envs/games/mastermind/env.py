@@ -51,43 +51,43 @@ VARIANTS = {
 
 
 class MastermindEnv(TextEnv[MastermindVariant, Opening]):
-    """Find a secret code by guesses, each of which is answered.
+    """Find a secret code. Each guess is answered by two numbers.
 
     | | |
     | --- | --- |
-    | actions | a code, such as A A B: 3 pegs (Large: 4), each of one of six colours A to F. One guess a turn; case and blanks do not matter. Any code may be guessed, those that the answers have ruled out too. |
-    | rewards | +1 for the right guess, else 0; -0.1 once for a turn with a broken form, no or an unknown code |
+    | actions | a code, such as A A B: 3 pegs (Large: 4), each in one of six colours, A to F. One guess per turn; case and blanks do not matter. Codes that the answers rule out may be guessed too. |
+    | rewards | +1 for the right guess, else 0; -0.1 once for a turn with a malformed response, or a missing or unknown code |
     | ends | terminated by the right guess; truncated after 3 turns. The last observation names the code. |
     | success | the code was guessed |
-    | instances | openings: three random guesses (Large: two) with the answers of a random code, each of which rules out at least one code. They leave 6 to 40 of the 216 codes (Large: 24 to 120 of 1,296). |
-    | randomness | the code of a rollout is one of those that the opening leaves, all equally likely; after it nothing is random |
-    | info | `ceiling`: the exact chance of success of the best player, who knows what is shown and nothing else; `possible`: how many codes agree with all answers so far. Of the turn's guess: `bits`, the information gained, log2 of how many times fewer codes are possible after it; `consistent`, 1 if it agreed with all answers before it. Both are 0 in a turn without a guess. |
-    | oracle | the best player by exact search: its guess depends on what is shown alone |
+    | instances | openings: three random guesses (Large: two) with their answers for a random code. Each answer rules out at least one code. An opening leaves 6 to 40 of the 216 codes (Large: 24 to 120 of 1,296). |
+    | randomness | the secret code, drawn for each rollout from the codes that the opening leaves, all equally likely; nothing else is random |
+    | info | `ceiling`: the exact success probability of the best player, who knows the observations only; `possible`: the number of codes that agree with all answers so far. About the turn's guess: `bits`, the information gained, log2 of the ratio of possible codes before and after it; `consistent`, 1 if it agreed with all earlier answers. Both are 0 in a turn without a guess. |
+    | oracle | the best player, by exact search; its guess depends on the observations only |
 
-    `info["action_is_effective"]`: the guess was right, or ruled out a code.
+    `info["action_is_effective"]` is true if the guess was right or ruled out a code.
 
-    A guess is answered by how many of its pegs are the code's at that place, and how many more have
-    a colour that the code has at another place, each peg counted once (Knuth, The computer as
-    Master Mind, 1976).
+    The answer gives the number of pegs with the right colour in the right place, and the number of
+    other pegs whose colour the code has in another place. Each peg counts once (Knuth, The computer
+    as Master Mind, 1976).
 
-    Secrets cannot be split: up to the names of colours and the order of places there are three
-    different codes of 3 pegs, and five of 4. That is why an instance is what the player sees first:
-    its content is public, and its ceiling an expectation over rollouts. Openings of two splits
-    leave different sets of codes, however colours and places are named. Later in play, episodes
-    that began with different openings can leave the same codes.
+    The secret codes cannot be split: up to the names of colours and the order of places there are
+    three different codes of 3 pegs, and five of 4. An instance is therefore the opening, not the
+    code: its content is public, and its ceiling is an expectation over rollouts. Openings of two
+    splits leave different sets of codes, under any renaming of colours and places. Later in an
+    episode, different openings can leave the same codes.
 
-    The ceilings are exact for both sizes, since an opening leaves few enough codes for a search of
-    all guesses. In Mastermind-v0 three guesses suffice for every code of nearly all openings; in Large
-    they do in three of four, and the others leave the best player some luck to need. The whole game of
-    4 pegs, from an empty board, is not played here: the best strategies need 5 guesses in the worst
-    case (Knuth 1976), and 5625 / 1296, about 4.34, in the mean (Koyama and Lai, An optimal Mastermind
-    strategy, 1993; `benchmarks/mastermind_whole_game.py` finds the same).
+    The ceilings are exact for both sizes, since an opening leaves few enough codes to search all
+    guesses. In Mastermind-v0 three guesses suffice for every code of nearly all openings. In Large
+    they suffice in three of four openings; in the others the best player needs luck. The complete
+    game of 4 pegs, from an empty board, is not played here. Its best strategies need 5 guesses in the
+    worst case (Knuth 1976) and 5625 / 1296, about 4.34, on average (Koyama and Lai, An optimal
+    Mastermind strategy, 1993; `benchmarks/mastermind_whole_game.py` finds the same).
 
-    A guess that agrees with all answers is not always a best one: of the possible codes some tell
-    more than others, and so may a code that is ruled out. That is what `bits` and `consistent`
-    measure, each on its own.
+    A guess that agrees with all answers is not always a best guess: some possible codes give more
+    information than others, and so can a code that is ruled out. `bits` and `consistent` measure the
+    two separately.
 
-    Rules are those of the game as it is known. Texts and instances are this suite's own.
+    The rules are the usual ones. Texts and instances are this suite's own.
 
     ```python
     import gymnasium, ragen_envs

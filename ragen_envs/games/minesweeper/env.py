@@ -85,39 +85,38 @@ def _reader(height: int, width: int) -> ActionReader:
 
 
 class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
-    """Open all squares without a mine, by what the open ones tell of the others.
+    """Open all squares without a mine; the digits of open squares count the mines around them.
 
     | | |
     | --- | --- |
-    | actions | A1, B1, ...: a square by its column and row, one a turn. To open an open square changes nothing and costs the turn. There are no flags: they would change nothing. |
-    | rewards | +1 when all squares without a mine are open, else 0; -0.1 once for a turn with a broken form, no or an unknown square |
-    | ends | terminated by a mine, or when all others are open; truncated after 20 turns, where there are at most 15 squares to open (Large: 50 of both) |
+    | actions | A1, B1, ...: a square by its column and row, one per turn. Opening an open square changes nothing and costs the turn. There are no flags, since they would change nothing. |
+    | rewards | +1 when all squares without a mine are open, else 0; -0.1 once for a turn with a malformed response, or a missing or unknown square |
+    | ends | terminated by a mine, or when all other squares are open; truncated after 20 turns, with at most 15 squares to open (Large: 50 turns, 50 squares) |
     | success | all squares without a mine are open |
-    | instances | openings: boards of 4 or 5 rows and columns with 3 to 6 mines, on which a first square with no mine around it, what it opens and up to two more squares are open. They allow 2 to 150 layouts of mines. Large: 8x8 with 10 mines, on which a first square with no mine around it and what it opens are open; they allow 2 to billions. |
-    | randomness | the layout of a rollout is one of those that the opening allows, all equally likely; after it nothing is random |
-    | info | `ceiling`: the exact chance of success of the best player, who knows what is shown and nothing else; in Large what the reference player is expected to score. Of the square that the turn opened, exact over all layouts that were possible: `risk`, the chance of a mine on it; `least_risky`, 1 if no closed square had a lower one; `safe_square`, 1 if one was surely safe. All three are 0 if it opened none, as `action_is_effective` says. |
-    | oracle | the best player, by dynamic programming over all that can be known: its square depends on what is shown alone. Large: a reference player |
+    | instances | openings: boards of 4 or 5 rows and columns with 3 to 6 mines. A first square without adjacent mines is open, with the area that it opens and up to two other squares. An opening allows 2 to 150 layouts of mines. Large: 8x8 with 10 mines; a first square without adjacent mines is open, with the area that it opens; 2 to billions of layouts. |
+    | randomness | the layout of the mines, drawn for each rollout from those that the opening allows, all equally likely; nothing else is random |
+    | info | `ceiling`: the exact success probability of the best player, who knows the observations only; in Large the expected score of the reference player. About the square that the turn opened, exact over all possible layouts: `risk`, the probability of a mine on it; `least_risky`, 1 if no closed square had a lower risk; `safe_square`, 1 if a closed square had risk 0. All three are 0 if the turn opened no square, which `action_is_effective` shows. |
+    | oracle | the best player, by dynamic programming over states of knowledge; its choice depends on the observations only. Large: a reference player |
 
-    An instance is what the player sees first, so its content is public, its first square is safe,
-    and its ceiling is an expectation over rollouts, as FrozenLake's is over slips: episodes of one
-    instance differ in where the mines are. The splits have no opening in common up to the eight
-    symmetries of the square. No split says anything about layouts, as a split of layouts would:
-    all that an opening allows are played in each. Later in play, boards that began with different
-    openings can look alike.
+    An instance is the opening, not the layout of the mines: its content is public, and its ceiling
+    is an expectation over rollouts, as FrozenLake's is over slips. The splits share no opening, up to
+    the eight symmetries of the square. Layouts are not split: every split plays all layouts that an
+    opening allows. Later in an episode, boards with different openings can become equal.
 
-    MinesweeperLarge-v0 has no ceiling, as the best play on such boards is beyond exact search here.
-    Its oracle is a reference player, and its `ceiling` what that one is expected to score, which may
-    be beaten. It opens a square that is surely safe, or else a least risky one, of equal ones the
-    one with the fewest squares around it, and of those the first. Risks are exact: layouts are
-    counted by components that no digit connects. Val and test ship an estimate for each opening,
-    from 64 layouts that are spread evenly over all that it allows, or from all where there are no
-    more; in the other splits it is 0.887 for every opening, the mean of such estimates of 5,000 of train.
+    Optimal play on the boards of MinesweeperLarge-v0 is beyond exact search. Its oracle is a
+    reference player, and `ceiling` is that player's expected score, which a better player can exceed.
+    The reference player opens a safe square if there is one, else a square of the least risk. Ties go
+    to the square with the fewest neighbours, then to the first. Risks are exact: layouts are counted
+    by components that no digit connects. In val and test, `ceiling` is an estimate for each opening,
+    from 64 layouts spread evenly over all that it allows, or from all layouts if there are fewer. In
+    the other splits it is 0.887, the mean estimate of 5,000 train openings.
 
-    The least risky square is not always the best one: the best player also weighs what a square
-    would show. That is why `least_risky` measures calibration, and the oracle is not always 1 there.
+    The least risky square is not always the best one, since the best player also weighs the
+    information that a square would give. `least_risky` measures calibration, and even the oracle does
+    not always reach 1.
 
-    Rules are those of the game as it is known, with a first click that is safe and opens an area.
-    Texts and instances are this suite's own.
+    The rules are the usual ones, with a first click that is safe and opens an area. Texts and
+    instances are this suite's own.
 
     ```python
     import gymnasium, ragen_envs

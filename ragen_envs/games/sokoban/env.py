@@ -63,12 +63,12 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
 
     | | |
     | --- | --- |
-    | actions | Up, Down, Left, Right: the player moves one square; a box ahead moves along if the square behind it is free. Boxes are pushed, never pulled. A blocked action changes nothing and still counts. |
-    | rewards | -0.1 for each action, +1 for a box that comes onto a target, -1 for one that leaves it, +10 when all stand on targets; -0.1 once for a turn with a broken form, no or an unknown action |
+    | actions | Up, Down, Left, Right: the player moves one square; a box ahead moves along if the square behind it is free. Boxes cannot be pulled. A blocked action changes nothing and still counts. |
+    | rewards | -0.1 for each action, +1 for a box pushed onto a target, -1 for a box pushed off one, +10 when all boxes stand on targets; -0.1 once for a turn with a malformed response, or a missing or unknown action |
     | ends | terminated when solved; truncated after 5 turns or 10 actions |
     | success | all boxes stand on targets |
-    | instances | rooms of random walls, 6x6 with one box (Sokoban-v0, NewVocab, Coord) or 8x8 with two (Large), outer wall included. Optimal solutions have 3 to 10 moves and at least two pushes; every level can be solved within the budget. |
-    | randomness | none after the first state: `noise_seed` changes nothing |
+    | instances | rooms with random walls, 6x6 with one box (Sokoban-v0, NewVocab, Coord) or 8x8 with two (Large), outer wall included. Optimal solutions have 3 to 10 moves and at least two pushes; every level can be solved within the budget. |
+    | randomness | none: `noise_seed` has no effect |
     | info | `optimal_length` in moves, `ceiling` 1.0 |
     | oracle | a shortest solution, by breadth-first search |
 
