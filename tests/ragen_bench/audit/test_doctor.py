@@ -170,7 +170,7 @@ def test_the_oracle_comes_first_and_its_failure_ends_the_visit(evaluation, monke
     assert [finding.name for finding in found] == ["oracle", "loads", *NAMES]
     assert {finding.status for finding in found} == {"ok"}
     assert "in 2 environments, up to 16 val instances each" in found[0].detail
-    monkeypatch.setattr(SokobanEnv, "_best_actions", lambda self: ("Up",))
+    monkeypatch.setattr(SokobanEnv, "find_best_actions", lambda self: ("Up",))
     (only,) = examine(evaluation, 4)
     assert (only.name, only.status) == ("oracle", "FAIL")
     assert only.detail == "ragen/Sokoban-v0 val seed 0 is not solved"

@@ -74,8 +74,10 @@ def test_a_reference_player_is_held_to_its_estimates_and_to_no_sure_win(monkeypa
     audit = counted("MinesweeperLarge-v0")
     assert (audit.problems, audit.unsolved) == ([], 0)
     assert 0.8 < audit.ceiling < 0.95
-    figures = MinesweeperEnv._oracle
-    monkeypatch.setattr(MinesweeperEnv, "_oracle", lambda *of: {**figures(*of), "ceiling": 1.0})
+    figures = MinesweeperEnv.compute_oracle_info
+    monkeypatch.setattr(
+        MinesweeperEnv, "compute_oracle_info", lambda *of: {**figures(*of), "ceiling": 1.0}
+    )
     audit = counted("MinesweeperLarge-v0")
     assert (problem_names(audit), audit.unsolved) == ({"ceiling"}, 0)
     assert problem_names(counted("Minesweeper-v0")) == {"ceiling", "unsolved"}
@@ -91,7 +93,7 @@ def test_the_sealed_split_is_looked_at_when_asked(monkeypatch):
 
 
 def test_an_oracle_that_plays_badly_is_found(monkeypatch):
-    monkeypatch.setattr(BanditEnv, "_best_actions", lambda self: (self._names[1 - self._high],))
+    monkeypatch.setattr(BanditEnv, "find_best_actions", lambda self: (self._names[1 - self._high],))
     audit = counted("Bandit-v0")
     assert audit.unsolved == 552
     assert problem_names(audit) == {"unsolved", "ceiling"}
@@ -99,13 +101,13 @@ def test_an_oracle_that_plays_badly_is_found(monkeypatch):
 
 
 def test_a_ceiling_that_is_stated_too_high_is_found(monkeypatch):
-    figures = FrozenLakeEnv._oracle
+    figures = FrozenLakeEnv.compute_oracle_info
 
     def higher(self, instance):
         found = figures(self, instance)
         return {**found, "ceiling": (found["ceiling"] + 1) / 2}
 
-    monkeypatch.setattr(FrozenLakeEnv, "_oracle", higher)
+    monkeypatch.setattr(FrozenLakeEnv, "compute_oracle_info", higher)
     audit = counted("FrozenLake-v0")
     assert problem_names(audit) == {"ceiling"}
     assert f"in 552 episodes where the mean ceiling is {audit.ceiling:.4f}" in audit.problems[0]
@@ -114,17 +116,19 @@ def test_a_ceiling_that_is_stated_too_high_is_found(monkeypatch):
 def test_an_instance_beyond_the_budget_is_found(monkeypatch):
     for length, beyond in ((1, 0), (2, 552)):
         figures = {"ceiling": 1.0, "optimal_length": length}
-        monkeypatch.setattr(BanditEnv, "_oracle", lambda self, arms, figures=figures: figures)
+        monkeypatch.setattr(
+            BanditEnv, "compute_oracle_info", lambda self, arms, figures=figures: figures
+        )
         audit = counted("Bandit-v0")
         assert (audit.unsolved, audit.shortest, audit.longest) == (beyond, length, length)
         assert problem_names(audit) == ({"unsolved"} if beyond else set())
 
 
 def shipped_instead(monkeypatch, change):
-    shipped = MultiPullEnv.shipped.__func__
+    shipped = MultiPullEnv.load_shipped.__func__
     monkeypatch.setattr(
         MultiPullEnv,
-        "shipped",
+        "load_shipped",
         classmethod(lambda cls, name, split: change(split, shipped(cls, name, split))),
     )
 
@@ -153,7 +157,7 @@ def test_a_train_instance_that_is_shipped_is_found(monkeypatch):
 
 
 def test_instances_that_are_shipped_in_the_wrong_split_are_found(monkeypatch):
-    shipped = MultiPullEnv.shipped.__func__
+    shipped = MultiPullEnv.load_shipped.__func__
     shipped_instead(
         monkeypatch, lambda split, found: shipped(MultiPullEnv, "BanditMultiPull-v0", "test")
     )

@@ -159,7 +159,7 @@ def test_only_common_instances_count(random_run, folder):
         f"{BANDIT}: 12 instances in A, 0 in B; the 0 in both are compared",
         f"{SOKOBAN}: 8 instances in A, 0 in B; the 0 in both are compared",
         f"{LAKE}: 8 instances in A, 5 in B; the 5 in both are compared",
-        "ragen/BanditRev-v0: 0 instances in A, 2 in B, compared are the 0 in both",
+        "ragen/BanditRev-v0: 0 instances in A, 2 in B; the 0 in both are compared",
     ]
     floor = compute_baseline("random", LAKE, "test", range(5))
     assert found["envs"][0]["normalised"]["floor"] == floor["score"]

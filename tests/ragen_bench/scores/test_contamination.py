@@ -86,7 +86,7 @@ def test_other_splits_and_settings_are_refused(folder, tmp_path):
     config = json.loads((tmp_path / "other/run.json").read_text())
     changed = {**config, "model": "oracle", "temperature": 1.5}
     (tmp_path / "other/run.json").write_text(json.dumps(changed))
-    with pytest.raises(UserError, match="differ in model, temperature, so that"):
+    with pytest.raises(UserError, match="differ in model, temperature, which affects success"):
         compare_public_and_sealed(public, read_run(tmp_path / "other"))
 
 
