@@ -20,6 +20,7 @@ from ragen_envs.registration import IDS, load_class
 Mode = Literal["shared", "duel"]
 """Whether the agents share one game, or each plays a copy of the same instance."""
 MODES: tuple[Mode, ...] = get_args(Mode)
+"""Every `Mode`."""
 
 
 def aec_env(
