@@ -147,7 +147,7 @@ def known_call(text: str) -> Call:
     """Return the call in a text.
 
     Raises:
-        ValueError: If it is malformed.
+        ValueError: It is malformed.
     """
     call = call_of(text)
     if call is None:

@@ -37,7 +37,7 @@ class DeskVariant:
         budget: Maximum turns and actions; a turn has one call.
 
     Raises:
-        ValueError: If a turn has several calls, or the longest plan does not fit into the budget.
+        ValueError: A turn has several calls, or the longest plan does not fit into the budget.
     """
 
     name: str
@@ -173,7 +173,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         """Return the task of a random word.
 
         Raises:
-            ValueError: If the generator gives a different one.
+            ValueError: The generator gives a different one.
         """
         kind = fields["generator"]
         generator = Generator(shifting=kind == "shifting", hostile=kind == "hostile")

@@ -51,7 +51,7 @@ class Generator:
         max_length: Turns of the longest plan.
 
     Raises:
-        ValueError: If a number is below 1, or one of records above 10.
+        ValueError: A number is below 1, or one of records above 10.
     """
 
     contacts: int = 7

@@ -196,7 +196,7 @@ def after(office: Office, calls: Iterable[Call]) -> Office:
     """Return the office after calls that change it.
 
     Raises:
-        RefusedError: If one of them would change nothing.
+        RefusedError: One of them would change nothing.
     """
     for call in calls:
         office = apply_call(office, call)

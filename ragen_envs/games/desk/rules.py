@@ -19,7 +19,7 @@ def apply_call(office: Office, call: Call) -> Office:
     """Return the office after a call that changes it.
 
     Raises:
-        RefusedError: If it would change nothing, or names a missing record.
+        RefusedError: It would change nothing, or names a missing record.
     """
     return _WRITES[call.tool](office, *call.values)
 
@@ -37,7 +37,7 @@ def record_of(office: Office, thing: str, letters: str = "CMEOF") -> Any:
     """Return the record of an id.
 
     Raises:
-        RefusedError: If there is none in the tables of these letters.
+        RefusedError: There is none in the tables of these letters.
     """
     place = place_of(office, thing) if thing[0] in letters else None
     if place is None:

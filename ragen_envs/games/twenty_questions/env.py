@@ -52,7 +52,7 @@ class TwentyQuestionsVariant:
         budget: Maximum turns and actions; a turn has one question.
 
     Raises:
-        ValueError: If a turn has several questions.
+        ValueError: A turn has several questions.
     """
 
     name: str

@@ -151,7 +151,7 @@ def say(form: Form, knowledge: Knowledge) -> str:
     """Return the canonical question of a form.
 
     Raises:
-        KeyError: If the form names an unknown kind, feature or scale.
+        KeyError: The form names an unknown kind, feature or scale.
     """
     match form:
         case IsKind() | Has() | Knows() | IsNoun():

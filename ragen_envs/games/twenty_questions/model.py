@@ -92,8 +92,8 @@ class ModelEnv(OpponentEnv):
         reward_fn: Reward function, as for every environment of the suite.
 
     Raises:
-        ValueError: If an argument is invalid, or the answerer is missing.
-        TypeError: If the answerer is not callable.
+        ValueError: An argument is invalid, or the answerer is missing.
+        TypeError: The answerer is not callable.
     """
 
     def __init__(

@@ -43,7 +43,7 @@ class Solver:
         An answerer may err, as models do: then the words with the fewest disagreements remain.
 
         Raises:
-            ValueError: If every word has been guessed.
+            ValueError: Every word has been guessed.
         """
         remaining = self.remaining(asked)
         if len(remaining) <= 2:
@@ -65,7 +65,7 @@ class Solver:
         "Is it a chair?" is answered Yes for an armchair too, and does not win.
 
         Raises:
-            ValueError: If every word has been guessed.
+            ValueError: Every word has been guessed.
         """
         names = [self.pool[place] for place in self.remaining(asked)]
         return next((g for g in map(Guess, names) if (g, "Yes") not in asked), Guess(names[0]))
@@ -74,7 +74,7 @@ class Solver:
         """Return the indices in the pool of the words that agree best with the replies.
 
         Raises:
-            ValueError: If every word has been guessed.
+            ValueError: Every word has been guessed.
         """
         wrong = np.zeros(len(self.pool), dtype=np.int64)
         for form, reply in asked:

@@ -79,7 +79,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         opponent_format: Response format of the answerer; by default the player's.
 
     Raises:
-        ValueError: If an argument is invalid.
+        ValueError: An argument is invalid.
     """
 
     reply_counts: ClassVar = (
@@ -121,7 +121,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         """The answerer's seat for the latest `opponent_reads` of this turn.
 
         Raises:
-            ValueError: If there is no open question.
+            ValueError: There is no open question.
         """
         if self._waiting is None or self._waiting[1] is None:
             raise ValueError("no question waits for a reply: call opponent_reads(answer) first")
@@ -137,7 +137,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         """The rule's reply to the latest question, and the answerer's as it was read.
 
         Raises:
-            ValueError: If there was no reply yet in this episode.
+            ValueError: There was no reply yet in this episode.
         """
         if self._latest is None:
             raise ValueError("nobody has replied yet in this episode")

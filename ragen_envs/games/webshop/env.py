@@ -58,7 +58,7 @@ class WebShopVariant:
             an action has no penalty.
 
     Raises:
-        ValueError: If a turn has several actions, or the longest purchase does not fit into the
+        ValueError: A turn has several actions, or the longest purchase does not fit into the
             budget.
     """
 
@@ -212,7 +212,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         """Return the task of a seed; the environment's own state does not change.
 
         Raises:
-            ValueError: If the catalogue has too few products for the split.
+            ValueError: The catalogue has too few products for the split.
         """
         try:
             return super().get_instance(seed)

@@ -58,7 +58,7 @@ def procedural(seed: int = 0, size: int = DEFAULT_SIZE) -> Catalogue:
         size: Number of products, 1 to a million.
 
     Raises:
-        ValueError: If the size is out of range.
+        ValueError: The size is out of range.
     """
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1_000_000:
         raise ValueError(f"a catalogue has 1 to 1000000 products, got {size!r}")

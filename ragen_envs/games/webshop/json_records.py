@@ -21,7 +21,7 @@ def records(path: Path) -> Iterator[tuple[str, object]]:
     one record at a time.
 
     Raises:
-        ValueError: If the file cannot be read, is not JSON, is truncated, or has a record of more
+        ValueError: The file cannot be read, is not JSON, is truncated, or has a record of more
             than 16 million characters; one line that names file and record.
     """
     try:
@@ -114,7 +114,7 @@ class Record:
     """The checked fields of a record.
 
     Raises:
-        ValueError: If the record is not a JSON object.
+        ValueError: The record is not a JSON object.
     """
 
     def __init__(self, path: Path, name: str, value: object) -> None:
@@ -130,7 +130,7 @@ class Record:
         """Return the value of a field, which may be None.
 
         Raises:
-            ValueError: If the field is missing.
+            ValueError: The field is missing.
         """
         if field not in self._fields:
             raise self.wrong(field, "is missing")
@@ -140,7 +140,7 @@ class Record:
         """Return the value of a text field.
 
         Raises:
-            ValueError: If it is missing or not a text.
+            ValueError: It is missing or not a text.
         """
         value = self.get(field)
         if not isinstance(value, str):
@@ -151,7 +151,7 @@ class Record:
         """Return the value of a field with a list of texts.
 
         Raises:
-            ValueError: If it is missing or not a list of texts.
+            ValueError: It is missing or not a list of texts.
         """
         value = self.get(field)
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):

@@ -67,8 +67,8 @@ def load(where: Path, limit: int | None = None, human: bool | None = None) -> Pu
             `items_ins_v2*.json`, None for the former if their file exists.
 
     Raises:
-        ValueError: If a file is missing, has another schema or more than 200,000 products without a
-            limit, if there is no request, or if the limit is not positive; one line that names
+        ValueError: A file is missing, has another schema or more than 200,000 products without a
+            limit, or no requests, or the limit is not positive. The message is one line that names
             file, record and field.
     """
     if limit is not None and limit < 1:
@@ -97,7 +97,7 @@ def find_files(where: Path) -> Files:
     """Return the files of a folder, or those that belong to a file of products.
 
     Raises:
-        ValueError: If one is missing or ambiguous.
+        ValueError: One is missing or ambiguous.
     """
     folder = where.parent if where.is_file() else where
     products = where if where.is_file() else _only(folder, "items_shuffle*.json")

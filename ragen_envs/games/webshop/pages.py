@@ -55,7 +55,7 @@ def run_search(page: Page, words: str, search: Search) -> Page:
     """Return the results of a search.
 
     Raises:
-        ValueError: If the page is not the search page.
+        ValueError: The page is not the search page.
     """
     if page.kind != "search":
         raise ValueError(f"a search needs the search page, not {page.kind!r}")
@@ -100,7 +100,7 @@ def click(catalogue: Catalogue, page: Page, label: str) -> Page:
     """Return the page behind a label.
 
     Raises:
-        ValueError: If the page does not offer it.
+        ValueError: The page does not offer it.
     """
     if label not in labels(catalogue, page):
         raise ValueError(f"the page {page.kind!r} does not offer {label!r}")

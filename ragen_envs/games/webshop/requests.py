@@ -51,7 +51,7 @@ def read_requests(
     """Return the requests for these products, and the numbers of skipped requests by reason.
 
     Raises:
-        ValueError: If the file has another schema, or a generated request has no attribute; one
+        ValueError: The file has another schema, or a generated request has no attribute; one
             line that names file, record and field.
     """
     places = {product.asin: i for i, product in enumerate(products)}

@@ -46,7 +46,7 @@ def check_goal(goal: Goal) -> None:
     """Reject a goal for which the formula is undefined.
 
     Raises:
-        ValueError: If it asks for no attribute, or its price cap is not positive.
+        ValueError: It asks for no attribute, or its price cap is not positive.
     """
     if not goal.attributes:
         raise ValueError(f"a goal asks for at least one attribute: {goal.instruction!r}")
@@ -81,7 +81,7 @@ def reward_of(
             product offers count (`goal.lacking`). Exact purchases can score below 1.
 
     Raises:
-        ValueError: If the goal is impossible, see `check_goal`.
+        ValueError: The goal is impossible, see `check_goal`.
         ImportError: In compat mode, if RapidFuzz is missing.
     """
     check_goal(goal)
@@ -182,7 +182,7 @@ def alike(first: str, second: str) -> bool:
     splits words at everything but letters and digits, and rounds to whole numbers.
 
     Raises:
-        ImportError: If RapidFuzz, which computes the score, is missing.
+        ImportError: RapidFuzz, which computes the score, is missing.
     """
     try:
         from rapidfuzz.fuzz import token_set_ratio

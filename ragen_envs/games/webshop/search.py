@@ -47,7 +47,7 @@ class Index:
         catalogue: The products.
 
     Raises:
-        ValueError: If the index cannot be written to the cache.
+        ValueError: The index cannot be written to the cache.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -197,7 +197,7 @@ def load(folder: Path) -> Postings:
     """Return saved postings, with arrays mapped into memory.
 
     Raises:
-        ValueError: If the files are damaged.
+        ValueError: The files are damaged.
     """
     try:
         words = json.loads((folder / _VOCABULARY).read_text(encoding="ascii"))
@@ -225,7 +225,7 @@ def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
         fill: Writes the files into an empty folder.
 
     Raises:
-        ValueError: If the folder cannot be written.
+        ValueError: The folder cannot be written.
     """
     root = Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "ragen") / "webshop"
     folder = root / name

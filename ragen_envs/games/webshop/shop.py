@@ -51,7 +51,7 @@ class Shop:
         """Return the held-out tasks of a shop without shipped ones, generated at the first call.
 
         Raises:
-            RuntimeError: If there are too few distinct tasks.
+            RuntimeError: There are too few distinct tasks.
         """
         if (name, split) not in self._held_out:
             self._held_out[name, split] = tuple(held_out(self.tasks, name, split, set()))
@@ -78,7 +78,7 @@ def public_shop(where: str, compat: bool = False) -> Shop:
         compat: Keep requests for options that their products lack, as the original does.
 
     Raises:
-        ValueError: If the files are invalid.
+        ValueError: The files are invalid.
     """
     from ragen_envs.games.webshop import loader, requests
 

@@ -33,7 +33,7 @@ class GemEnv(Env):  # type: ignore[misc]
         episode: The current episode.
 
     Raises:
-        ValueError: If an argument is invalid.
+        ValueError: An argument is invalid.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class GemEnv(Env):  # type: ignore[misc]
             The first observation, and `Episode.info`.
 
         Raises:
-            ValueError: If `seed` or `noise_seed` is not a non-negative int.
+            ValueError: A seed is not a non-negative int.
         """
         chosen = self._next_seed() if seed is None else seed
         noise = self._noise_seed if noise_seed is None else noise_seed
@@ -84,8 +84,8 @@ class GemEnv(Env):  # type: ignore[misc]
             Observation, reward, terminated, truncated and info.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            TypeError: If the response is not a str.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
         """
         turn = self.episode.step(action)
         return turn.observation, turn.reward, turn.terminated, turn.truncated, turn.info
@@ -94,8 +94,8 @@ class GemEnv(Env):  # type: ignore[misc]
         """Return a formatted response with random actions.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            NotImplementedError: For a third-party environment, which lists no actions.
+            ResetNeeded: No episode is running.
+            NotImplementedError: The environment is third-party, and lists no actions.
         """
         inner = self.episode.env.unwrapped
         if not isinstance(inner, TextEnv):
@@ -112,7 +112,7 @@ class GemEnv(Env):  # type: ignore[misc]
             kwargs: Changed arguments of the constructor, such as `noise_seed`.
 
         Raises:
-            ValueError: If an argument is invalid, or given together with `same_state`.
+            ValueError: An argument is invalid, or given together with `same_state`.
         """
         if not same_state:
             return GemEnv(**{**self._arguments, **kwargs})

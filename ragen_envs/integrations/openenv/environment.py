@@ -56,7 +56,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         """Start an episode.
 
         Args:
-            seed: which instance of the split; random if neither `seed` nor `index` is given.
+            seed: Index of the instance; random if neither `seed` nor `index` is given.
             episode_id: Name of the episode in `state`; random by default.
             index: The same as `seed`, under the task API's name.
             split: One of the served splits; by default the first.
@@ -64,8 +64,8 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             **unknown: Rejected.
 
         Raises:
-            RefusedError: If an argument is unknown or out of range. The current episode continues.
-            FailedError: If the environment raised an error, which the server logs.
+            RefusedError: An argument is unknown or out of range. The current episode continues.
+            FailedError: The environment raised an error, which the server logs.
         """
         if self._closed:
             raise RefusedError("the session was closed because it was idle; connect again")
@@ -92,8 +92,8 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         """Take one response; a time limit is ignored, since turns are never interrupted.
 
         Raises:
-            RefusedError: Before the first `reset`, and after the end of an episode.
-            FailedError: If the environment raised an error, which the server logs.
+            RefusedError: No episode is running.
+            FailedError: The environment raised an error, which the server logs.
         """
         if self._episode is None or self._closed:
             raise RefusedError(_NO_EPISODE)

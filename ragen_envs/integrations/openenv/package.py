@@ -20,7 +20,7 @@ _FILES = {
     "pyproject.toml": "pyproject.toml",
     "app.py": "server/app.py",
 }
-"""Each template, and where it goes."""
+"""Path of each template in the package."""
 
 
 def write_package(
@@ -37,14 +37,14 @@ def write_package(
         folder: The new folder; must not exist, or be empty.
         served: The environment of the image.
         requirements: Extra packages of the image.
-        wheel: this distribution as a wheel, which is copied; None for its release.
-        reward_range: the least and the greatest reward of one step; None for what is known of a
+        wheel: Wheel of this distribution, which is copied; None to install the release.
+        reward_range: Lowest and highest reward of one step; by default the registered range of a
             game of this suite.
 
     Raises:
-        ValueError: If the folder is not empty, the sealed split is to be served, whose key has
-            no place in an image, or nothing is known of the rewards.
-        OSError: If a file cannot be written, or the wheel cannot be read.
+        ValueError: The folder is not empty, the sealed split is to be served, whose key has
+            no place in an image, or the reward range is unknown.
+        OSError: A file cannot be written, or the wheel cannot be read.
     """
     if "sealed" in served.sizes:
         raise ValueError("the sealed split needs the host's key, which has no place in an image")

@@ -60,7 +60,7 @@ class RemoteEnv(gymnasium.Env[str, str]):
             options: Sent with the seed, such as {"noise_seed": 1} to a server of this package.
 
         Raises:
-            gymnasium.error.Error: If the server is unreachable, refuses, or sends no text.
+            gymnasium.error.Error: The server is unreachable, refuses, or sends no text.
         """
         super().reset(seed=seed)
         number = int(self.np_random.integers(ENDLESS)) if seed is None else int(seed)
@@ -76,9 +76,9 @@ class RemoteEnv(gymnasium.Env[str, str]):
             action: The response. A lone surrogate, which UTF-8 cannot encode, is sent as "?".
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            TypeError: If the response is not a str.
-            gymnasium.error.Error: If the server is unreachable, refuses, or sends no text.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
+            gymnasium.error.Error: The server is unreachable, refuses, or sends no text.
         """
         check_step(action, self._running)
         result = self._step(action)

@@ -36,7 +36,7 @@ class Served:
         sizes: Number of instances of each served split; the first split is the default.
         options: Extra arguments of the environment.
         about: Short description.
-        ours: Whether it is a game of this suite, whose turns take well under a millisecond.
+        ours: True for a game of this suite, whose turns take well under a millisecond.
     """
 
     env: str
@@ -57,14 +57,14 @@ class Served:
         """Start an episode of each split, which also loads the game's data files.
 
         Args:
-            env: As the attribute.
+            env: Id of the environment.
             splits: Splits to serve, the default first. By default train, val and test of a game of
                 this suite, and train of a third-party environment.
-            response_format: As the attribute.
-            options: As the attribute.
+            response_format: Format of the responses.
+            options: Extra arguments of the environment.
 
         Raises:
-            ValueError: If the environment cannot be made, is not a text environment, or a sealed
+            ValueError: The environment cannot be made, is not a text environment, or a sealed
                 split lacks its key.
         """
         options = dict(options or {})

@@ -45,7 +45,7 @@ def app(
         options: Extra arguments of the environment.
 
     Raises:
-        ValueError: If the environment cannot be made, is not a text environment, or a sealed split
+        ValueError: The environment cannot be made, is not a text environment, or a sealed split
             lacks its key.
     """
     served = env if isinstance(env, Served) else Served.of(env, splits, response_format, options)

@@ -30,7 +30,7 @@ class TaskApi:
         """Return the number of instances of a split; 2**53 for an infinite one.
 
         Raises:
-            RefusedError: If the split is not served.
+            RefusedError: The split is not served.
         """
         return self._served.sizes[check_split(self._served, split)]
 
@@ -38,7 +38,7 @@ class TaskApi:
         """Return the tasks of a split, at most the first 1,024.
 
         Raises:
-            RefusedError: If the split is not served.
+            RefusedError: The split is not served.
         """
         return self.get_task_range(split, 0, min(PREVIEW, self.num_tasks(split)))
 
@@ -46,8 +46,8 @@ class TaskApi:
         """Return one task.
 
         Raises:
-            RefusedError: If the split is not served.
-            IndexError: If the split does not have the index.
+            RefusedError: The split is not served.
+            IndexError: The split does not have the index.
         """
         if not 0 <= index < self.num_tasks(split):
             raise IndexError(index)
@@ -59,7 +59,7 @@ class TaskApi:
         """Return the tasks of a slice.
 
         Raises:
-            RefusedError: If the split is not served, or the range has more than 4,096 tasks.
+            RefusedError: The split is not served, or the range has more than 4,096 tasks.
         """
         indices = range(self.num_tasks(split))[start:stop]
         if len(indices) > MAX_RANGE:

@@ -38,9 +38,9 @@ def agent_names(agents: int | Sequence[str]) -> list[str]:
     """Return the agents' names: the given ones, or agent_0, agent_1 and so on for a number.
 
     Raises:
-        ValueError: If there is no agent, a name occurs twice, or a name is not 1 to 32 characters
+        ValueError: `agents` is empty, a name occurs twice, or a name is not 1 to 32 characters
             of A-Z a-z 0-9 _ -.
-        TypeError: If `agents` is neither an int nor a sequence of str.
+        TypeError: `agents` is neither an int nor a sequence of str.
     """
     if isinstance(agents, (bool, str)) or not isinstance(agents, (int, Sequence)):
         raise TypeError(f"agents must be a number or a list of names, got {agents!r}")
@@ -60,7 +60,7 @@ def agent_names(agents: int | Sequence[str]) -> list[str]:
 def without_test_option(options: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the reset options without the one that PettingZoo's tests send."""
     if not isinstance(options, Mapping):
-        return options  # the game rejects it, unless it is None
+        return options  # None, or a value that the game rejects
     return {key: value for key, value in options.items() if key != _TEST_OPTION}
 
 

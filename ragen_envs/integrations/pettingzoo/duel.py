@@ -54,7 +54,7 @@ class DuelEnv(MultiAgentBase, ParallelEnv[str, Observation, str]):  # type: igno
         agents: Names of the agents, in their order.
 
     Raises:
-        ValueError: If there are fewer than two agents.
+        ValueError: There are fewer than two agents.
     """
 
     def __init__(self, env: TextEnv[Any, Any], agents: Sequence[str]) -> None:
@@ -96,9 +96,9 @@ class DuelEnv(MultiAgentBase, ParallelEnv[str, Observation, str]):  # type: igno
             Observation, reward, terminated, truncated and `info` of each agent.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            ValueError: If an agent's response is missing, or an agent is unknown.
-            TypeError: If the responses are not a dict, or a response is not a str.
+            ResetNeeded: No episode is running.
+            ValueError: An agent's response is missing, or an agent is unknown.
+            TypeError: The responses are not a dict, or a response is not a str.
         """
         playing = [agent for agent in self.agents if agent not in self._ends]
         responses = self._check_responses(actions, playing)
@@ -121,7 +121,7 @@ class DuelEnv(MultiAgentBase, ParallelEnv[str, Observation, str]):  # type: igno
         """Reject a response that `step` would reject; a waiting agent may give anything.
 
         Raises:
-            TypeError: If the response of a playing agent is not a str.
+            TypeError: The response of a playing agent is not a str.
         """
         if agent not in self._ends:
             self._check_responses({agent: response}, [agent])
@@ -130,7 +130,7 @@ class DuelEnv(MultiAgentBase, ParallelEnv[str, Observation, str]):  # type: igno
         """Return the state of each copy as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         if self.render_mode is None or not self._copies:
             state: str | None = self._source.render()

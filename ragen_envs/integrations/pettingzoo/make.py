@@ -39,14 +39,14 @@ def aec_env(
         agents: Number of agents, or their names.
         mode: "shared" for one game whose turns the agents take in rotation, "duel" for a copy of
             the same instance each, see `DuelEnv`.
-        split: As for `gymnasium.make`.
-        response_format: As for `gymnasium.make`.
+        split: Split of the instances.
+        response_format: Format of the responses.
         render_mode: None or "ansi".
 
     Raises:
-        ValueError: If an argument is invalid, the game or the mode does not allow the number of
+        ValueError: An argument is invalid, the game or the mode does not allow the number of
             agents, or a name occurs twice.
-        TypeError: If `agents` is neither an int nor a sequence of str.
+        TypeError: `agents` is neither an int nor a sequence of str.
     """
     env, names = _text_env(id, mode, split, response_format, render_mode), agent_names(agents)
     return OrderCheck(

@@ -84,7 +84,7 @@ class QuestionsEnv(TurnsEnv):
         """Return the questions with their replies as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         state: str | None = self._env.render()
         return state
@@ -169,13 +169,13 @@ def questions_env(
 
     Args:
         id: One of `QUESTION_IDS`.
-        split: As for `gymnasium.make`.
-        response_format: As for `gymnasium.make`.
+        split: Split of the instances.
+        response_format: Format of the responses.
         answerer_format: Response format of the answerer; by default the asker's.
         render_mode: None or "ansi".
 
     Raises:
-        ValueError: If an argument is invalid.
+        ValueError: An argument is invalid.
     """
     name = one_of("id", id, QUESTION_IDS).removeprefix(f"{NAMESPACE}/")
     if answerer_format is not None:
@@ -191,8 +191,8 @@ def rule_answer(env: AECEnv[str, Observation, str]) -> str:
         env: Environment of `questions_env`, in the answerer's turn.
 
     Raises:
-        ResetNeeded: Before the first `reset` and after the end of an episode.
-        ValueError: If it is the asker's turn.
+        ResetNeeded: No episode is running.
+        ValueError: It is the asker's turn.
     """
     bare = env.unwrapped
     if not bare.agents or not bare.text_env(ANSWERER).legal_actions:

@@ -35,13 +35,13 @@ class SharedEpisode:
     Args:
         env: The game.
         agents: Names of the agents, in their order.
-        manner: How the agents take turns, for the first observation. A single agent reads the
+        manner: Description of the turn order, for the first observation. A single agent reads the
             game's texts only.
 
     Attributes:
         env: The game.
-        terminated: Whether the rules ended the episode.
-        truncated: Whether the budget ended it.
+        terminated: The rules ended the episode.
+        truncated: The budget ended it.
     """
 
     def __init__(self, env: TextEnv[Any, Any], agents: Sequence[str], manner: str) -> None:
@@ -119,7 +119,7 @@ class _Shared(MultiAgentBase):
     """Base class of both forms.
 
     Raises:
-        ValueError: If there are more agents than turns, so that some could never respond.
+        ValueError: There are more agents than turns, so that some could never respond.
     """
 
     _manner: str
@@ -142,7 +142,7 @@ class _Shared(MultiAgentBase):
         """Return the current state as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         state: str | None = self._episode.env.render()
         return state
@@ -214,9 +214,9 @@ class SharedParallelEnv(_Shared, ParallelEnv[str, Observation, str]):  # type: i
             Observation, reward, terminated, truncated and `info` of each agent.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            ValueError: If an agent's response is missing, or an agent is unknown.
-            TypeError: If the responses are not a dict, or a response is not a str.
+            ResetNeeded: No episode is running.
+            ValueError: An agent's response is missing, or an agent is unknown.
+            TypeError: The responses are not a dict, or a response is not a str.
         """
         agents, episode = self.agents, self._episode
         responses = self._check_responses(actions, agents)

@@ -33,9 +33,9 @@ class TurnsEnv(MultiAgentBase, AECEnv[str, Observation, str]):  # type: ignore[m
         """Take the response of `agent_selection`, or None after its end.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after all agents have left.
-            TypeError: If the response of a playing agent is not a str.
-            ValueError: If the response of an agent that has ended is not None.
+            ResetNeeded: No agent is playing.
+            TypeError: The response of a playing agent is not a str.
+            ValueError: The response of an agent that has ended is not None.
         """
         self._check_running()
         agent: str = self.agent_selection
@@ -74,7 +74,7 @@ class OrderCheck(OrderEnforcingWrapper):  # type: ignore[misc]
         """Take the response of `agent_selection`, see the environment's `step`.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after all agents have left.
+            ResetNeeded: No agent is playing.
         """
         self._check_reset()
         if not self.agents:
@@ -85,7 +85,7 @@ class OrderCheck(OrderEnforcingWrapper):  # type: ignore[misc]
         """Return the agent's observation.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         self._check_reset()
         observation: Observation = super().observe(agent)
@@ -95,7 +95,7 @@ class OrderCheck(OrderEnforcingWrapper):  # type: ignore[misc]
         """Return the current state as text in mode "ansi", else None.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         self._check_reset()
         state: str | None = super().render()
@@ -119,8 +119,8 @@ class DuelTurnsEnv(parallel_to_aec_wrapper):  # type: ignore[misc]
         Responses are checked at once, since an invalid one could not be repeated after the round.
 
         Raises:
-            TypeError: If the response of a playing agent is not a str.
-            ValueError: If the response of an agent that has ended is not None.
+            TypeError: The response of a playing agent is not a str.
+            ValueError: The response of an agent that has ended is not None.
         """
         agent: str = self.agent_selection
         if not (self.terminations[agent] or self.truncations[agent]):

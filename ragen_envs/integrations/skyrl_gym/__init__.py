@@ -18,8 +18,7 @@ except ModuleNotFoundError as missing:
     raise extras.missing("ragen_envs.integrations.skyrl_gym", "skyrl_gym", "skyrl") from None
 
 from ragen_envs.core.game_spec import NAMESPACE
-from ragen_envs.integrations.skyrl_gym.data import rows
-from ragen_envs.integrations.skyrl_gym.env import SkyRLEnv
+from ragen_envs.integrations.skyrl_gym.env import SkyRLEnv, rows
 from ragen_envs.registration import IDS
 
 __all__ = ["SkyRLEnv", "rows"]

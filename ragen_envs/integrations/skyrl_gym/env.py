@@ -1,8 +1,8 @@
-"""A text environment of Gymnasium's registry with SkyRL-Gym's interface."""
+"""A text environment with SkyRL-Gym's interface, and the rows of its data set."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from skyrl_gym.envs.base_text_env import (  # type: ignore[import-untyped]
@@ -11,9 +11,11 @@ from skyrl_gym.envs.base_text_env import (  # type: ignore[import-untyped]
 )
 
 import ragen_envs  # noqa: F401  (its ids)
+from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
+from ragen_envs.registration import IDS
 
 Conversation = list[dict[str, str]]
 _NOISE_SEEDS = NoiseSeedCounter.of_process()
@@ -36,7 +38,7 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
         episode: Its episode.
 
     Raises:
-        ValueError: If the row has no seed, or the environment rejects an entry.
+        ValueError: The row has no seed, or the environment rejects an entry.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             The messages, the last of which is the first observation, and `Episode.info`.
 
         Raises:
-            ValueError: If the seed or the noise seed is not a non-negative int.
+            ValueError: The seed or the noise seed is not a non-negative int.
         """
         message = _user(self.episode.reset(self.task.seed, self.task.noise_seed))
         self.turns = 0
@@ -78,8 +80,8 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             `observation`, `terminated`, `truncated` (by the budget or `max_turns`), and the info.
 
         Raises:
-            ResetNeeded: Before `init` and after the end of the episode.
-            TypeError: If the response is not a str.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
         """
         turn = self.episode.step(action)
         self.turns += 1
@@ -126,3 +128,34 @@ def _task(env: str | None, row: Mapping[str, Any]) -> Task:
 
 def _user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
+
+
+def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, Any]]:
+    """Yield a row for each task, of plain values.
+
+    A row holds the `prompt` with the first observation, whose length SkyRL filters by, SkyRL's
+    `env_class`, and the task's fields.
+
+    Args:
+        tasks: Tasks, as of `ragen_envs.integrations.bridging.tasks`.
+        own_noise: Give each of SkyRL's copies of a row noise of its own, as in training. Otherwise
+            all have the task's noise seed, as in an evaluation.
+
+    Raises:
+        ValueError: A task cannot be played.
+    """
+    episodes: dict[tuple[str, str, str], Episode] = {}
+    for task in tasks:
+        key = task.env, task.split, task.response_format
+        if key not in episodes:
+            episodes[key] = Episode(*key)
+        first = episodes[key].reset(task.seed, task.noise_seed)
+        yield {
+            "prompt": [_user(first)],
+            "env_class": task.env if task.env in IDS else NAMESPACE,
+            "env": task.env,
+            "seed": task.seed,
+            "rollout": None if own_noise else task.noise_seed,
+            "split": task.split,
+            "response_format": task.response_format,
+        }

@@ -41,9 +41,9 @@ def pettingzoo_env(env_id: str, num_players: int = 2, **options: Any) -> "TextAr
         options: Arguments of the game's constructor, such as `num_rounds`.
 
     Raises:
-        ImportError: If PettingZoo is not installed.
-        ValueError: If TextArena does not know the id.
-        gymnasium.error.Error: If TextArena cannot make the game on this machine.
+        ImportError: PettingZoo is not installed.
+        ValueError: TextArena does not know the id.
+        gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
     try:
         from ragen_envs.integrations.textarena.aec import TextArenaAEC

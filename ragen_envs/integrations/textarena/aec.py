@@ -29,8 +29,8 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         options: Arguments of the game's constructor.
 
     Raises:
-        ValueError: If TextArena does not know the id, or `num_players` is below 1.
-        gymnasium.error.Error: If TextArena cannot make the game on this machine.
+        ValueError: TextArena does not know the id, or `num_players` is below 1.
+        gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
 
     render_mode = None
@@ -67,7 +67,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
             options: Ignored; PettingZoo's tests pass some.
 
         Raises:
-            gymnasium.error.Error: If the seed is not a non-negative int, or the game does not take
+            gymnasium.error.Error: The seed is not a non-negative int, or the game does not take
                 the number of players.
         """
         if seed is not None:
@@ -85,7 +85,7 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         """Return the messages to the agent since its last response.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         if self._game.seed is None:
             raise ResetNeeded("the episode never began: call reset() first")
@@ -95,9 +95,9 @@ class TextArenaAEC(AECEnv[str, dict[str, str], str]):  # type: ignore[misc]
         """Take the selected agent's response; after the end, None removes the agent.
 
         Raises:
-            ResetNeeded: Before the first `reset`, and when no agent is left.
-            ValueError: If a response is given after the end.
-            TypeError: If the response is not a str.
+            ResetNeeded: No agent is playing.
+            ValueError: A response is given after the end.
+            TypeError: The response is not a str.
         """
         if not self.agents:
             raise ResetNeeded("the episode is over or never began: call reset() first")

@@ -37,10 +37,10 @@ class TextArenaEnv(gymnasium.Env[str, str]):
             Copies share it.
 
     Raises:
-        TypeError: If the gamemaster is not a function.
-        ValueError: If TextArena does not know the id, `render_mode` is not None, or the game has no
+        TypeError: The gamemaster is not a function.
+        ValueError: TextArena does not know the id, `render_mode` is not None, or the game has no
             gamemaster.
-        gymnasium.error.Error: If TextArena cannot make the game on this machine.
+        gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -65,8 +65,8 @@ class TextArenaEnv(gymnasium.Env[str, str]):
             options: Must be empty.
 
         Raises:
-            ValueError: If an option is given.
-            gymnasium.error.Error: If the seed is not a non-negative int.
+            ValueError: An option is given.
+            gymnasium.error.Error: The seed is not a non-negative int.
         """
         if options:
             raise ValueError(f"unknown reset options {sorted(options, key=repr)}; there are none")
@@ -79,9 +79,9 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         """Pass one response, any str, to the game.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            TypeError: If the response is not a str.
-            gymnasium.error.Error: If the caller's gamemaster failed; the same response may be
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
+            gymnasium.error.Error: The caller's gamemaster failed; the same response may be
                 given again.
         """
         if not self._running:

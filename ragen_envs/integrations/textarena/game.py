@@ -82,9 +82,9 @@ class TextArenaGame:
         options: Arguments of the game's constructor, and its gamemaster.
 
     Raises:
-        TypeError: If the gamemaster is not a function.
-        ValueError: If TextArena does not know the id, or the game has no gamemaster.
-        gymnasium.error.Error: If TextArena cannot make the game on this machine.
+        TypeError: The gamemaster is not a function.
+        ValueError: TextArena does not know the id, or the game has no gamemaster.
+        gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
 
     def __init__(self, env_id: str, num_players: int, options: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class TextArenaGame:
         """Start an episode that depends on the seed only.
 
         Raises:
-            gymnasium.error.Error: If the game does not take the number of players.
+            gymnasium.error.Error: The game does not take the number of players.
         """
         state = RandomState(seed)
         with state.activated():

@@ -1,17 +1,19 @@
-"""Replaces the gamemaster of a TextArena game by the caller's."""
+"""Replaces the gamemaster of a TextArena game by the caller's, and reads the games' sources."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any, Literal, TypeAlias
 
+import textarena  # type: ignore[import-untyped]
 from gymnasium.error import Error
 from textarena.envs.registration import ENV_REGISTRY  # type: ignore[import-untyped]
 
 from ragen_envs.integrations.textarena.rule import known_words, rule_gamemaster
-from ragen_envs.integrations.textarena.sources import source_of
 
 Ask: TypeAlias = Callable[[str], str]
 """Takes TextArena's request, and returns the gamemaster's reply."""
@@ -40,7 +42,7 @@ class Gamemaster:
         """Return the reply to a request.
 
         Raises:
-            gymnasium.error.Error: If there is no reply.
+            gymnasium.error.Error: The gamemaster gave no reply.
         """
         self.replies.append(self._known.pop(0) if self._known else self._reply(text))
         return self.replies[-1]
@@ -61,6 +63,20 @@ class Gamemaster:
         return twin
 
 
+@cache
+def source_of(entry_point: str) -> str:
+    """Return the source of a game of TextArena, "" for a third-party game.
+
+    Sources are read, since some games need data or keys to be imported.
+
+    Args:
+        entry_point: Entry point in TextArena's registry, as "textarena.envs.Nim.env:NimEnv".
+    """
+    package, *rest = entry_point.partition(":")[0].split(".")
+    file = Path(*textarena.__path__).joinpath(*rest).with_suffix(".py")
+    return file.read_text(encoding="utf-8") if package == "textarena" and file.is_file() else ""
+
+
 def has_gamemaster(env_id: str) -> bool:
     """Return whether a model is the gamemaster of TextArena's game.
 
@@ -75,8 +91,8 @@ def check_gamemaster(env_id: str, gamemaster: object) -> None:
     """Check that a game can use a gamemaster.
 
     Raises:
-        TypeError: If the gamemaster is not a function or "rule".
-        ValueError: If the game has no gamemaster.
+        TypeError: The gamemaster is not a function or "rule".
+        ValueError: The game has no gamemaster.
     """
     if gamemaster != "rule" and not callable(gamemaster):
         raise TypeError(
@@ -95,7 +111,7 @@ def make_with(gamemaster: Ask | Literal["rule"], env_id: str, options: dict[str,
         options: Arguments of the game's constructor.
 
     Raises:
-        ValueError: If the game has no words for the rule.
+        ValueError: The game has no words for the rule.
     """
     spec = ENV_REGISTRY[env_id]
     ask = rule_gamemaster if gamemaster == "rule" else gamemaster

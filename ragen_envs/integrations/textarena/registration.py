@@ -10,7 +10,7 @@ from textarena.envs.registration import (  # type: ignore[import-untyped]
     register_with_versions,
 )
 
-from ragen_envs.integrations.textarena.sources import source_of
+from ragen_envs.integrations.textarena.gamemaster import source_of
 from ragen_envs.integrations.textarena.suite import BoardView, Transcript
 from ragen_envs.registration import IDS
 
@@ -41,7 +41,7 @@ def register_all() -> None:
     """Register this suite's games in TextArena, and TextArena's single-player ids in Gymnasium.
 
     Raises:
-        ValueError: If TextArena's registry has this suite's ids already.
+        ValueError: TextArena's registry has this suite's ids already.
     """
     for env_id in SINGLE_PLAYER:
         gymnasium.register(

@@ -37,7 +37,7 @@ def rule_gamemaster(text: str) -> str:
         "Yes", "No" or "I don't know".
 
     Raises:
-        ValueError: If it is not such a request, or the word is unknown.
+        ValueError: It is not such a request, or the word is unknown.
     """
     request = _REQUEST.fullmatch(text)
     if request is None:
@@ -63,7 +63,7 @@ def known_words(words: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
         words: TextArena's words by theme.
 
     Raises:
-        ValueError: If no word is left.
+        ValueError: No word is left.
     """
     concepts = load().concepts
     known = {theme: [word for word in of if word in concepts] for theme, of in words.items()}

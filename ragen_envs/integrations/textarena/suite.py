@@ -34,7 +34,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         noise_seed: Noise of episodes with a seed; rollouts of a group differ in it only.
 
     Raises:
-        ValueError: If an argument is invalid.
+        ValueError: An argument is invalid.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         """TextArena's state of the episode.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         if self._state is None:
             raise ResetNeeded("the episode never began: call reset() first")
@@ -69,8 +69,8 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
             seed: Index of the instance in the split; drawn if None.
 
         Raises:
-            ValueError: If `num_players` is not 1, or the seed is a bool.
-            gymnasium.error.Error: If the seed is not a non-negative int.
+            ValueError: `num_players` is not 1, or the seed is a bool.
+            gymnasium.error.Error: The seed is not a non-negative int.
         """
         if num_players != 1:
             raise ValueError(f"this suite's games have 1 player, got {num_players}")
@@ -94,8 +94,8 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
             `truncated`.
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            TypeError: If the response is not a str.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
         """
         observation, reward, terminated, truncated, info = self.text_env.step(action)
         state, board = self.state, self.get_board_str()
@@ -124,7 +124,7 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         """Return the current state as text, for TextArena's renderer.
 
         Raises:
-            ResetNeeded: Before the first `reset`.
+            ResetNeeded: No episode has started.
         """
         return self.text_env.render() or ""
 

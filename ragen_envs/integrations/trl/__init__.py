@@ -19,7 +19,6 @@ except ModuleNotFoundError as missing:
         raise
     raise extras.missing("ragen_envs.integrations.trl", "trl", "trl") from None
 
-from ragen_envs.integrations.trl.data import dataset, rows
-from ragen_envs.integrations.trl.tool_environment import ToolEnvironment, environment
+from ragen_envs.integrations.trl.env import ToolEnvironment, dataset, environment, rows
 
 __all__ = ["ToolEnvironment", "dataset", "environment", "rows"]

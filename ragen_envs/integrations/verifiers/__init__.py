@@ -17,10 +17,13 @@ except ModuleNotFoundError as missing:
         raise
     raise extras.missing("ragen_envs.integrations.verifiers", "verifiers", "verifiers") from None
 
-from ragen_envs.integrations.verifiers.env import TextGameConfig, TextGameEnv
-from ragen_envs.integrations.verifiers.harness import TextEnvHarness
-from ragen_envs.integrations.verifiers.task import TextEnvData, TextEnvTask
-from ragen_envs.integrations.verifiers.taskset import TextEnvConfig, TextEnvTaskset
+from ragen_envs.integrations.verifiers.env import TextEnvHarness, TextGameConfig, TextGameEnv
+from ragen_envs.integrations.verifiers.taskset import (
+    TextEnvConfig,
+    TextEnvData,
+    TextEnvTask,
+    TextEnvTaskset,
+)
 from ragen_envs.integrations.verifiers.taskset_env import TasksetEnv
 
 __all__ = [

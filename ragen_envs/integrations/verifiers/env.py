@@ -1,10 +1,12 @@
-"""The environment: a model and a game alternate in one conversation for each episode."""
+"""The environment, one conversation per episode, and the harness of its model."""
 
 from __future__ import annotations
 
+import httpx
 import verifiers.v1 as vf
+from verifiers.v1.dialects.chat import message_to_wire
 
-from ragen_envs.integrations.verifiers.task import EPISODE_KEY, TextEnvTask, summarize
+from ragen_envs.integrations.verifiers.taskset import EPISODE_KEY, TextEnvTask, summarize
 
 
 class TextGameConfig(vf.EnvConfig):  # type: ignore[misc]
@@ -30,3 +32,47 @@ class TextGameEnv(vf.Env[TextGameConfig]):  # type: ignore[misc]
                     reply = await interaction.turn(turn.observation)
         finally:
             episode.close()
+
+
+class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
+    """A chat without tools, whose requests go through verifiers' interception.
+
+    verifiers' own such harness, `null`, starts a program and downloads its packages each turn.
+    """
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,  # noqa: ARG002 (verifiers')
+        runtime: vf.Runtime,  # noqa: ARG002
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],  # noqa: ARG002
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        """Request one completion of the conversation in `data`.
+
+        Raises:
+            httpx.HTTPError: The request fails; verifiers has the reason.
+        """
+        system, prompt = self.resolve_prompt(data)
+        messages = [{"role": "system", "content": system}] if system else []
+        if isinstance(prompt, str):
+            messages.append({"role": "user", "content": prompt})
+        else:
+            messages += map(message_to_wire, prompt)
+        # The interception is on this machine by plain HTTP. It needs no proxy, and no certificates,
+        # which take 20 ms to read.
+        async with httpx.AsyncClient(timeout=None, trust_env=False, verify=False) as client:
+            response = await client.post(
+                f"{endpoint}/chat/completions",
+                headers={"Authorization": f"Bearer {secret}"},
+                json={"model": ctx.model, "messages": messages},
+            )
+        response.raise_for_status()
+        return vf.ProgramResult(0, "", "")

@@ -45,7 +45,7 @@ class ModelServer:
         """Return the conversation of the next request, None after the last one.
 
         Raises:
-            TimeoutError: If no request comes within `timeout` seconds.
+            TimeoutError: No request comes within `timeout` seconds.
         """
         try:
             return self.requests.get(timeout=timeout)

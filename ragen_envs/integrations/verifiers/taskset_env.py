@@ -39,7 +39,7 @@ class TasksetEnv(gymnasium.Env[str, str]):
         render_mode: None, the only mode.
 
     Raises:
-        ValueError: If verifiers rejects the settings, or the `Env` has several agents.
+        ValueError: Verifiers rejects the settings, or the `Env` has several agents.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -74,8 +74,8 @@ class TasksetEnv(gymnasium.Env[str, str]):
             options: Must be empty.
 
         Raises:
-            ValueError: If an option is given.
-            gymnasium.error.Error: If verifiers does not start the task.
+            ValueError: An option is given.
+            gymnasium.error.Error: Verifiers does not start the task.
         """
         if options:
             raise ValueError(f"unknown reset options {sorted(options)}; there are none")
@@ -94,9 +94,9 @@ class TasksetEnv(gymnasium.Env[str, str]):
             action: The response. A lone surrogate, which UTF-8 cannot encode, is sent as "?".
 
         Raises:
-            ResetNeeded: Before the first `reset` and after the end of an episode.
-            TypeError: If the response is not a str.
-            gymnasium.error.Error: If the task fails, with verifiers' error.
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
+            gymnasium.error.Error: The task fails, with verifiers' error.
         """
         check_step(action, self._running)
         if self._episode is None:

@@ -9,7 +9,7 @@ import pytest
 
 from ragen_envs import IDS
 from ragen_envs.cli import main
-from ragen_envs.integrations.openenv.listening import hosts_of, listen
+from ragen_envs.integrations.openenv.limits import hosts_of, listen
 from tests.ragen_envs.integrations.openenv.running import client
 
 SOKOBAN = "ragen/Sokoban-v0"
@@ -44,7 +44,7 @@ def test_list_shows_every_id(capsys):
         (("serve", SOKOBAN, "--host", "::"), "the server is reached from elsewhere"),
         (("serve", SOKOBAN, "--max-sessions", "0"), "max_sessions is an int of at least 1"),
         (("serve", SOKOBAN, "--idle-timeout", "-1"), "idle_timeout is in seconds and above 0"),
-        (("serve", SOKOBAN, "--allow-host", "a b/c"), "is no name"),
+        (("serve", SOKOBAN, "--allow-host", "a b/c"), "is not a name"),
     ],
 )
 def test_a_mistake_is_one_line(capsys, words, message):

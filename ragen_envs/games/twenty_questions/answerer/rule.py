@@ -39,7 +39,7 @@ def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
     unknown part does not matter if the others decide.
 
     Raises:
-        KeyError: If the form names an unknown kind, feature, scale or object of comparison.
+        KeyError: The form names an unknown kind, feature, scale or object of comparison.
     """
     match form:
         case IsKind() | Has() | Knows() | IsNoun():

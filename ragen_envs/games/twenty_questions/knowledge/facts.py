@@ -46,7 +46,7 @@ def resolve_parts(key: str, parts: Iterable[str], groups: Groups) -> frozenset[s
         groups: Result of `groups_of`.
 
     Raises:
-        ValueError: If a part names an unknown word, kind or feature.
+        ValueError: A part names an unknown word, kind or feature.
     """
     named: frozenset[str] = frozenset()
     within: frozenset[str] = frozenset()
@@ -70,7 +70,7 @@ def read_facts(folder: Traversable, groups: Groups, known: frozenset[str]) -> di
     """Return the facts of a folder's TOML files by their keys.
 
     Raises:
-        ValueError: If an entry names something unknown, or gives a word two grades.
+        ValueError: An entry names something unknown, or gives a word two grades.
     """
     facts: dict[str, Fact] = {}
     for path in sorted(folder.iterdir(), key=lambda path: path.name):

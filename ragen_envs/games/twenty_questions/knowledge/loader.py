@@ -48,7 +48,7 @@ def read(folder: Traversable) -> Knowledge:
             concepts/*.toml, facts/*.toml and wordnet/.
 
     Raises:
-        ValueError: If an entry has an unknown field, lacks one, or names an unknown kind or
+        ValueError: An entry has an unknown field, lacks one, or names an unknown kind or
             feature, or if a kind is listed before one of its parents.
     """
     rules = _toml(folder / "rules.toml")

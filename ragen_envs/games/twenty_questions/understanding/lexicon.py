@@ -207,7 +207,7 @@ class Meanings:
         """Return the form of a key.
 
         Raises:
-            ValueError: If the knowledge has nothing of this name.
+            ValueError: The knowledge has nothing of this name.
         """
         for sign, make in (("|", Either), ("&", And)):
             if sign in written:

@@ -177,8 +177,8 @@ def test_any_host_and_origin_can_be_allowed():
         ({"max_message": 1.5}, "max_message is an int of at least 1, got 1.5"),
         ({"idle_timeout": 0}, "idle_timeout is in seconds and above 0, got 0"),
         ({"idle_timeout": float("nan")}, "idle_timeout is in seconds and above 0, got nan"),
-        ({"hosts": ("a*",)}, r"host 'a\*' is no name; give one as example.org"),
-        ({"hosts": ("http://a",)}, "host 'http://a' is no name"),
+        ({"hosts": ("a*",)}, r"host 'a\*' is not a name; give one as example.org"),
+        ({"hosts": ("http://a",)}, "host 'http://a' is not a name"),
     ],
 )
 def test_limits_are_in_their_range(named, message):
