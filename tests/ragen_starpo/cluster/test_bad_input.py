@@ -48,7 +48,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["rollout.samples=1"], "rollout.samples has no effect as a setting of verl"),
         (["trainer.epochs=1"], "and of verl's there are trainer.logger, trainer.project_name"),
         (["trainer.logger=["], "verl: no viable alternative at input '[' in \"trainer.logger=[\""),
-        (["trainer.logger=a,b"], "no setting of the recipe or of verl: "),
+        (["trainer.logger=a,b"], "invalid override of verl's configuration: "),
         (["~trainer.logger"], "trainer.logger has no effect"),
         (["trainer"], "missing EQUAL"),
         (["critic.optim.lr=1"], "critic.optim.lr has no effect as a setting of verl; set the rec"),
@@ -123,7 +123,7 @@ def test_what_verl_has_and_the_recipe_decides(refused, setting, ours):
     ],
 )
 def test_what_verl_has_and_the_recipe_has_not(refused, setting):
-    assert "prints those of the recipe, and of verl's there are" in refused(setting)
+    assert "or a setting of the recipe (see ragen-train recipes RECIPE)" in refused(setting)
 
 
 def test_no_gpu(refused):
@@ -133,7 +133,7 @@ def test_no_gpu(refused):
 def test_no_vllm(refused, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     said = refused("cluster.device=gpu", "cluster.engine=vllm")
-    assert "cluster.engine=vllm wants vllm==0.24.0 (not installed) and torch==2.11.0 (" in said
+    assert "cluster.engine=vllm needs vllm==0.24.0 (not installed) and torch==2.11.0 (" in said
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.cluster.columns import filled_up, responses_of
+from ragen_starpo.cluster.columns import divide_rows, responses_of
 from ragen_starpo.engine.rows import Limit
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 
 @given(st.integers(1, 200), st.integers(1, 9), st.integers(1, 40))
-def test_batches_are_filled_up_to_equal_micro_batches(rows, ranks, largest):
-    size, extra = filled_up(rows, ranks, Limit(largest))
+def test_batches_are_divide_rows_to_equal_micro_batches(rows, ranks, largest):
+    size, extra = divide_rows(rows, ranks, Limit(largest))
     assert 1 <= size <= largest
     assert extra >= 0
     each, rest = divmod(rows + extra, ranks)
@@ -22,7 +22,7 @@ def test_batches_are_filled_up_to_equal_micro_batches(rows, ranks, largest):
     # No rank has a micro-batch more than the rows of the fullest rank need.
     assert each // size == ceil(ceil(rows / ranks) / largest)
     # By tokens, ranks get as many rows, and that is all.
-    assert filled_up(rows, ranks, Limit(largest, 9)) == (ceil(rows / ranks), -rows % ranks)
+    assert divide_rows(rows, ranks, Limit(largest, 9)) == (ceil(rows / ranks), -rows % ranks)
 
 
 @st.composite

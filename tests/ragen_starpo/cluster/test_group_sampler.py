@@ -85,7 +85,7 @@ def test_held_out_figures_are_of_all_episodes(sampler):
     made, rows = sampler(VAL, *some)
     assert (len(made.played), len(rows.keys), made.error) == (2, 2, None)
     with pytest.raises(
-        UserError, match="a held-out episode ended in an error, OSError: gone; mend"
+        UserError, match="a held-out episode ended in an error, OSError: gone; fix it"
     ):
         sampler(VAL, *some, [GONE])
 

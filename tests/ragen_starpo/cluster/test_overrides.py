@@ -73,7 +73,7 @@ class Remote:
 
 
 def test_requests_at_once(config, monkeypatch):
-    from ragen_starpo.cluster import hf_replica
+    from ragen_starpo.cluster import hf_engine
 
     async def whereabouts():
         return "a" * 56, ""
@@ -83,7 +83,7 @@ def test_requests_at_once(config, monkeypatch):
     monkeypatch.setattr(ray, "remote", lambda _: server)
     found = config(f"{ROLLOUT}.max_num_seqs=7")
     model = omega_conf_to_dataclass(found.actor_rollout_ref.model)
-    replica = hf_replica.HFReplica(0, found.actor_rollout_ref.rollout, model, 1)
+    replica = hf_engine.HFReplica(0, found.actor_rollout_ref.rollout, model, 1)
     replica.workers = [worker]
     asyncio.run(replica.launch_servers())
     assert [given[1] for given in server.given] == [7]

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster.versions import WITH_VLLM, check_vllm
+from ragen_starpo.cluster.train import WITH_VLLM, check_vllm
 from tests.links import ROOT
 
 CONSTRAINTS = "constraints-train-gpu.txt"
@@ -76,7 +76,7 @@ def test_versions_that_do_not_fit_are_named_in_one_line(installed):
     with pytest.raises(UserError) as refused:
         check_vllm()
     assert str(refused.value) == (
-        "cluster.engine=vllm wants vllm==0.24.0 (0.32.0 installed) and "
+        "cluster.engine=vllm needs vllm==0.24.0 (0.32.0 installed) and "
         "transformers>=5.5.3,!=5.6.0,<5.11 (5.6.0 installed): in a checkout pip install "
         "-c constraints-train-gpu.txt '.[train-gpu]' in an environment of its own; or set "
         "cluster.engine=hf"

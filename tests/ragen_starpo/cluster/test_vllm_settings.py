@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from ragen_bench.models.base import Sampling
-from ragen_starpo.cluster.agent_loop import _parameters
+from ragen_starpo.cluster.agent_loop import _sampling_parameters
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.cluster.verl_trainer import VerlTrainer
 from ragen_starpo.recipes.recipe import recipe_of
@@ -24,7 +24,7 @@ def test_it_samples_in_the_format_that_the_policy_computes_in(dtype, small):
 def test_log_probabilities_are_of_the_distribution_that_is_drawn_from(small):
     found = verl_config(recipe_of({**SETTINGS, "model": str(small)}, "a test"), small, "cuda")
     assert found.actor_rollout_ref.rollout.logprobs_mode == "processed_logprobs"
-    asked = _parameters(Sampling(0.7, 24, "</answer>", 0), 1.3)
+    asked = _sampling_parameters(Sampling(0.7, 24, "</answer>", 0), 1.3)
     # Nothing but the temperature changes the distribution.
     assert asked == {
         "temperature": 1.3,
@@ -35,7 +35,7 @@ def test_log_probabilities_are_of_the_distribution_that_is_drawn_from(small):
         "stop": ["</answer>"],
         "include_stop_str_in_output": True,
     }
-    assert "stop" not in _parameters(Sampling(0.7, 24, "", 0), 1.3)
+    assert "stop" not in _sampling_parameters(Sampling(0.7, 24, "", 0), 1.3)
 
 
 def test_engines_sleep_while_a_checkpoint_is_loaded(tmp_path):

@@ -60,7 +60,7 @@ def test_a_folder_that_is_no_whole_model_is_told_in_a_line(
 
 
 def test_micro_batches_have_a_row(model_dir):
-    with pytest.raises(UserError, match="micro_batch_size is at least 1, got 0"):
+    with pytest.raises(UserError, match="micro_batch_size must be at least 1, got 0"):
         Policy(model_dir, SETTINGS, 0)
 
 

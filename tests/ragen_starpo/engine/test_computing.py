@@ -126,7 +126,7 @@ def test_a_model_that_mixes_packed_rows_is_refused(model_dir, monkeypatch):
 def test_packing_is_automatic_where_flash_attention_is(
     monkeypatch, packing, dtype, device, flash, found
 ):
-    monkeypatch.setattr(computing, "_flash_attention", lambda: flash)
+    monkeypatch.setattr(computing, "_has_flash_attention", lambda: flash)
     cluster = {"packing": packing, "dtype": dtype}
     recipe = recipe_of({"model": "m", "envs": ["Bandit-v0"], "cluster": cluster}, "a test")
     settled = computing_of(recipe, device)

@@ -1,15 +1,24 @@
-"""The optimiser beside torch's own."""
+"""The optimiser compared with torch's own."""
 
+import pytest
 import torch
 from torch.distributed.tensor import DTensor
 from torch.optim import AdamW
 
-from ragen_starpo.engine.optimiser import ShardAdamW
+from ragen_starpo.engine.platform import prepare
 from ragen_starpo.engine.worker import Policy
 from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import columns, token_batch
 
 SETTINGS = OptimiserSettings(learning_rate=3e-3, weight_decay=0.1)
+
+
+@pytest.fixture(scope="module")
+def optimiser_class():
+    prepare()
+    from ragen_starpo.engine.backend import ShardAdamW
+
+    return ShardAdamW
 
 
 def loss_of_rows(log_probs, entropies, given):
@@ -20,9 +29,9 @@ def optimiser_of(policy):
     return policy._backend.worker.engine.optimizer
 
 
-def test_steps_are_those_of_adamw_to_the_bit(model_dir):
+def test_steps_are_those_of_adamw_to_the_bit(model_dir, optimiser_class):
     ours, theirs = Policy(model_dir, SETTINGS, 4), Policy(model_dir, SETTINGS, 4)
-    assert type(optimiser_of(ours)) is ShardAdamW
+    assert type(optimiser_of(ours)) is optimiser_class
     optimiser_of(theirs).__class__ = AdamW
     batch = token_batch()
     for _ in range(3):
@@ -36,17 +45,17 @@ def test_steps_are_those_of_adamw_to_the_bit(model_dir):
     assert {type(moment) for moment in moments} == {DTensor}
 
 
-def test_a_step_is_taken_on_plain_tensors(model_dir, monkeypatch):
+def test_a_step_is_taken_on_plain_tensors(model_dir, monkeypatch, optimiser_class):
     policy = Policy(model_dir, SETTINGS, 4)
     worked_on = []
-    filled = ShardAdamW._init_group
+    filled = optimiser_class._init_group
 
     def recorded(self, group, *lists):
         has_complex = filled(self, group, *lists)
         worked_on.extend(tensor for tensors in lists for tensor in tensors)
         return has_complex
 
-    monkeypatch.setattr(ShardAdamW, "_init_group", recorded)
+    monkeypatch.setattr(optimiser_class, "_init_group", recorded)
     batch = token_batch()
     policy.update(batch, columns(batch), loss_of_rows)
     # Each weight with its gradient, two moments and the number of steps.

@@ -25,7 +25,7 @@ def test_micro_batches_are_as_few_as_can_be_and_the_last_one_has_a_row(count, la
 def test_outputs_move_to_the_token_that_they_speak_of(lengths, padding):
     width = max(lengths) + padding
     said = [torch.arange(n) + 100.0 * row + 1 for row, n in enumerate(lengths)]
-    found = rows.aligned(torch.nested.as_nested_tensor(said, layout=torch.jagged), width)
+    found = rows.align_output(torch.nested.as_nested_tensor(said, layout=torch.jagged), width)
     assert found.shape == (len(lengths), width)
     for row, n in enumerate(lengths):
         assert found[row, 1:n].tolist() == [100.0 * row + 1 + t for t in range(n - 1)]
@@ -38,7 +38,7 @@ def test_rows_come_back_as_they_went(largest):
     given_columns = {**columns(batch), "scores": batch.scores}
     data = rows.to_verl(batch, given_columns, largest, 1.0)
     assert len(data) % data["micro_batch_size_per_gpu"] == 0
-    found = rows.rows_of(data).columns
+    found = rows.read_rows(data).columns
     assert set(found) == {"mask", "advantages", "old_log_probs", "scores"}
     assert all(torch.equal(found[name], column) for name, column in given_columns.items())
     for row, ids in enumerate(data["input_ids"].unbind()[: len(batch)]):

@@ -1,4 +1,4 @@
-"""One episode as verl plays it: the same environment loop as in one process, on verl's servers."""
+"""Plays one episode on verl's servers, with the environment loop of the local driver."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ragen_starpo.rollout.trajectory import Sampled, TokenSequence, TokenTraject
 
 
 class EpisodeLoop(AgentLoopBase):
-    """Plays the episode that a row of verl's batch names; verl makes one for each."""
+    """Plays the episode of a row of verl's batch; verl makes one loop per episode."""
 
-    async def run(  # type: ignore[override] # the row's columns are told by their names
+    async def run(  # type: ignore[override] # verl passes the row's columns as keywords
         self,
         sampling_params: dict[str, Any],  # noqa: ARG002 - verl's name
         *,
@@ -42,17 +42,17 @@ class EpisodeLoop(AgentLoopBase):
         session_id: int,
         **_: Any,
     ) -> list[AgentLoopOutput]:
-        """Play to the end.
+        """Play an episode, again after errors up to the recipe's `rollouts.retries`.
 
         Args:
-            sampling_params: verl's, which are not read: the recipe and the row say it all.
-            specs: of the row's group, one for each rollout.
-            temperature: of the sampling.
-            session_id: which of them.
+            sampling_params: verl's settings, which are not used.
+            specs: Rollouts of the row's group.
+            temperature: Sampling temperature.
+            session_id: Index of the rollout.
 
         Returns:
-            A row for each sequence; `extra_fields` of the first one has the trajectory, or what the
-            episode failed by, pickled.
+            A row per sequence. `extra_fields` of the first one has the pickled trajectory or
+            `FailedEpisode`.
         """
         spec = specs[session_id]
         retries, begun_anew = recipe_of_text(self.config.ragen.recipe).rollouts.retries, 0
@@ -74,16 +74,17 @@ class EpisodeLoop(AgentLoopBase):
     async def _play(
         self, spec: RolloutSpec, temperature: float
     ) -> tuple[TokenTrajectory, int | None]:
-        """Return an episode, and the version of the weights that its last answer is of."""
-        factory = _factory(self.config.ragen.recipe, self.config.actor_rollout_ref.model.path)
-        asked = _parameters(factory.sampling, temperature)
+        """Return an episode, and the version of the weights that sampled its last response."""
+        model_dir = self.config.actor_rollout_ref.model.path
+        factory = _episode_factory(self.config.ragen.recipe, model_dir)
+        parameters = _sampling_parameters(factory.sampling, temperature)
         version = None
         episode, on_tokens = factory.begin(spec)
         try:
             while not on_tokens.is_over:
-                output = await self._answer(on_tokens, spec, asked)
+                output = await self._respond(on_tokens, spec, parameters)
                 version = output.extra_fields.get("global_steps")
-                on_tokens.take(_sampled(output, factory.ending))
+                on_tokens.take(_cut_response(output, factory.ending))
             trajectory = on_tokens.trajectory()
         except BaseException:
             factory.give_up(episode)
@@ -91,35 +92,34 @@ class EpisodeLoop(AgentLoopBase):
         factory.end(episode)
         return trajectory, version
 
-    async def _answer(
-        self, episode: TokenEpisode, spec: RolloutSpec, asked: dict[str, Any]
+    async def _respond(
+        self, episode: TokenEpisode, spec: RolloutSpec, parameters: dict[str, Any]
     ) -> TokenOutput:
-        # The same for all turns, so that one server has what it read before.
+        # The same for all turns, so that one server has the earlier turns in its cache.
         name = f"{spec.seed}/{spec.task.name}"
-        # vLLM has seeds of its own, and takes none of what it does not know.
-        own = {}
+        # vLLM does not accept these arguments.
+        extra = {}
         if self.rollout_config.name == HF_ENGINE:
-            own = {"stream": spec.stream(episode.key), "conversation": name}
+            extra = {"stream": spec.stream(episode.key), "conversation": name}
         output: TokenOutput = await self.server_manager.generate(
-            request_id=name, prompt_ids=episode.ids, sampling_params=dict(asked), **own
+            request_id=name, prompt_ids=episode.ids, sampling_params=dict(parameters), **extra
         )
         return output
 
 
-def _sampled(output: TokenOutput, ending: Ending) -> Sampled:
-    """Return an answer up to where ours end: engines may go on, as to the end of a text."""
+def _cut_response(output: TokenOutput, ending: Ending) -> Sampled:
+    """Return a response up to its end: engines may continue after it."""
     ids, log_probs = output.token_ids, output.log_probs or []
     count = next((n for n in range(1, len(ids)) if ending.is_finished(ids[:n])), len(ids))
     return Sampled(tuple(ids[:count]), tuple(log_probs[:count]), ending.is_stopped(ids[:count]))
 
 
 def _filler(tokenizer: Any) -> int:
-    """Return an id for what is not learned from."""
+    """Return the id of tokens that are not trained on."""
     return int(tokenizer.eos_token_id or 0)
 
 
-def _parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:
-    """Return what the servers of verl take."""
+def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:
     stop = {"stop": [sampling.stop], "include_stop_str_in_output": True} if sampling.stop else {}
     return {
         "temperature": temperature,
@@ -132,34 +132,34 @@ def _parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:
 
 
 def _cause(error: Exception) -> Exception:
-    """Return the error of an engine's process, around which Ray has put one of its own."""
+    """Return the original error if Ray has wrapped it."""
     return error.cause if isinstance(error, RayTaskError) else error
 
 
 def _outputs(ended: Ended, version: int | None, filler: int) -> list[AgentLoopOutput]:
-    """Return a trajectory as verl's rows have it, one for each sequence.
+    """Return a trajectory as verl's rows, one per sequence.
 
-    An episode that failed, or whose prompt did not fit, has one token that is not learned from; the
-    sampler of groups leaves it out.
+    An episode that failed, or whose prompt did not fit, has one token that is not trained on; the
+    group sampler drops it.
     """
     sequences: tuple[TokenSequence, ...] = (TokenSequence(0, ()),)
     score = 0.0
     if isinstance(ended, TokenTrajectory):
         sequences, score = ended.sequences, ended.score
-    # verl's queue would take a dataclass to pieces.
-    whole = pickle.dumps(ended)
+    # verl's queue would split a dataclass into its fields.
+    pickled = pickle.dumps(ended)
     return [
         AgentLoopOutput(
             **_tokens(sequence, filler),
-            # Given, so that verl asks no reward worker; what is learned is in the trajectory.
+            # With a score, verl skips its reward workers; training uses the trajectory.
             reward_score=score,
             num_turns=len(sequence.turns),
             metrics=AgentLoopMetrics(),
             extra_fields={
-                "ended": whole if number == 0 else b"",
+                "ended": pickled if number == 0 else b"",
                 "min_global_steps": version,
                 "max_global_steps": version,
-                # verl copies it from the last sequence to the others.
+                # verl copies the last sequence's to the others.
                 "reward_extra_info": {},
             },
         )
@@ -168,7 +168,7 @@ def _outputs(ended: Ended, version: int | None, filler: int) -> list[AgentLoopOu
 
 
 def _tokens(sequence: TokenSequence, filler: int) -> dict[str, Any]:
-    """Return a sequence as verl has it: the first prompt, and all that follows."""
+    """Return a sequence as verl's prompt, the first observation, and response, the rest."""
     ids, mask, log_probs, start = [filler, filler], [0, 0], [0.0, 0.0], 1
     if sequence.turns:
         ids, mask, log_probs = sequence.ids, sequence.mask, sequence.log_probs
@@ -183,27 +183,27 @@ def _tokens(sequence: TokenSequence, filler: int) -> dict[str, Any]:
 
 @functools.cache
 def recipe_of_text(text: str) -> Recipe:
-    """Return the recipe of a run, which its configuration carries as JSON."""
+    """Return the recipe of a run from the JSON in its configuration."""
     return recipe_of(json.loads(text), "the run")
 
 
 @functools.cache
-def _factory(recipe: str, model_dir: str) -> EpisodeFactory:
-    """Return where this process plays: tokenizer and environments serve all its episodes."""
+def _episode_factory(recipe: str, model_dir: str) -> EpisodeFactory:
+    """Return the tokenizer and environments of all episodes of this process."""
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     config = AutoConfig.from_pretrained(model_dir)
     context = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
     chat = make_chat(model_dir, tokenizer)
     return EpisodeFactory(
-        recipe_of_text(recipe), chat, _ends(model_dir, config, tokenizer), context
+        recipe_of_text(recipe), chat, _find_end_ids(model_dir, config, tokenizer), context
     )
 
 
-def _ends(model_dir: str, config: Any, tokenizer: Any) -> frozenset[int]:
-    """Return the ids that end a turn, as a model has them that is loaded."""
+def _find_end_ids(model_dir: str, config: Any, tokenizer: Any) -> frozenset[int]:
+    """Return the ids that end a turn, as transformers reads them from the folder."""
     if (Path(model_dir) / "generation_config.json").is_file():
-        named = GenerationConfig.from_pretrained(model_dir).eos_token_id
+        eos = GenerationConfig.from_pretrained(model_dir).eos_token_id
     else:
-        named = config.eos_token_id
-    ends = named if isinstance(named, list) else [named]
+        eos = config.eos_token_id
+    ends = eos if isinstance(eos, list) else [eos]
     return frozenset(end for end in [*ends, tokenizer.eos_token_id] if end is not None)

@@ -67,34 +67,34 @@ class GroupSampler(ReplayBuffer):
             batch_size: Number of groups to wait for.
 
         Raises:
-            UserError: If an episode met a user's mistake, no group is left, or a held-out episode
-                ended in an error.
+            UserError: An episode failed by a user's mistake, no group is left, or a held-out
+                episode ended in an error.
         """
         self._wait(partition_id, batch_size)
-        ended = self._ended(partition_id)
-        keys, learned = list(ended), partition_id == TRAIN
+        ended = self._collect_episodes(partition_id)
+        keys, is_training = list(ended), partition_id == TRAIN
         raise_mistakes(ended.values())
         self.error = first_error(ended.values())
-        if not learned and self.error is not None:
-            # Held-out figures are of all episodes.
+        if not is_training and self.error is not None:
             raise UserError(
-                f"a held-out episode ended in an error, {self.error}; mend that, and the same "
-                "command goes on",
+                f"a held-out episode ended in an error, {self.error}; fix it, then run the "
+                "same command to continue",
                 exit_code=1,
             )
         whole = complete_groups(list(ended.values()), [_group(key) for key in keys])
         self.played = list(whole.values())
-        kept = select_rollouts(self._filter, self.played) if learned else [True] * len(whole)
+        kept = select_rollouts(self._filter, self.played) if is_training else [True] * len(whole)
         places = [place for place, keep in zip(whole, kept, strict=True) if keep]
         self.kept = [whole[place] for place in places]
         rows = [row for place in places for row in _rows(keys[place], whole[place])]
         tags = [self.partitions[partition_id][key] for key in rows]
         dropped = {*map(_group, keys), *self.partitions[partition_id]} - set(rows)
         tq.kv_clear(keys=sorted(dropped), partition_id=partition_id)
-        share = len(places) / len(whole)
-        return KVBatchMeta(partition_id=partition_id, keys=rows, tags=tags), {"filter/kept": share}
+        fraction = len(places) / len(whole)
+        meta = KVBatchMeta(partition_id=partition_id, keys=rows, tags=tags)
+        return meta, {"filter/kept": fraction}
 
-    def _ended(self, partition_id: str) -> dict[str, Ended]:
+    def _collect_episodes(self, partition_id: str) -> dict[str, Ended]:
         """Return finished episodes by the key of their first row, or by their group's."""
         keys = sorted(self.partitions[partition_id], key=_order)
         # Of several sequences, the first one carries the trajectory.
@@ -106,7 +106,7 @@ class GroupSampler(ReplayBuffer):
             ended = {
                 key: pickle.loads(extra["ended"]) for key, extra in zip(firsts, extras, strict=True)
             }
-        # Last, as any other error says more.
+        # Last, since any other error is more specific.
         return ended | dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
 
     def _wait(self, partition_id: str, groups: int) -> None:
@@ -120,17 +120,17 @@ class GroupSampler(ReplayBuffer):
 
 
 def _group(key: str) -> str:
-    """Return the group of a row, or the group itself: verl's names are `group_rollout_part`."""
+    """Return the group of a key `group_rollout_part`, or of a group's own key."""
     return key.partition("_")[0]
 
 
 def _rows(first: str, trajectory: TokenTrajectory) -> list[str]:
-    """Return the keys of a trajectory's rows, from that of the first one."""
+    """Return the keys of a trajectory's rows, given the first one."""
     rollout, _, _ = first.rpartition("_")
     return [f"{rollout}_{part}" for part in range(len(trajectory.sequences))]
 
 
 def _order(key: str) -> tuple[str, int, int]:
-    """Return where a row stands."""
+    """Return the sort key of a row: group, rollout, part."""
     group, rollout, part = key.rsplit("_", 2)
     return group, int(rollout), int(part)

@@ -15,13 +15,13 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.utils import tensordict_utils
 
-from ragen_starpo.cluster.columns import filled_up, responses_of
+from ragen_starpo.cluster.columns import divide_rows, responses_of
 from ragen_starpo.cluster.losses import (
     CRITIC_COLUMNS,
     POLICY_COLUMNS,
     REFERENCE,
+    compute_means,
     critic_loss,
-    means,
     policy_loss,
 )
 from ragen_starpo.cluster.rollouts import QueuedRollouts
@@ -188,7 +188,7 @@ class QueuedModels:
 
     def _add_fillers(self, rows: KVBatchMeta, sizes: Sequence[int]) -> KVBatchMeta:
         """Return the rows with enough fillers for batches of these sizes."""
-        fillers = max(filled_up(size, self._processes.ranks, self._limit)[1] for size in sizes)
+        fillers = max(divide_rows(size, self._processes.ranks, self._limit)[1] for size in sizes)
         if not fillers:
             return rows
         # verl's function knows all fields of a row; it fills up to a multiple.
@@ -216,11 +216,11 @@ class QueuedModels:
         output = call(meta)
         if hasattr(output, "get") and hasattr(output, "futures"):
             output = output.get()
-        return means(tensordict_utils.get(output, "metrics"))
+        return compute_means(tensordict_utils.get(output, "metrics"))
 
     def _meta(self, rows: Sequence[int], fields: Sequence[str], **extra: Any) -> KVBatchMeta:
         """Return rows for a call of verl's workers, filled up to equally many per rank."""
-        size, fillers = filled_up(len(rows), self._processes.ranks, self._limit)
+        size, fillers = divide_rows(len(rows), self._processes.ranks, self._limit)
         first_filler = len(self._keys)
         keys = [
             *(self._keys[row] for row in rows),

@@ -1,4 +1,4 @@
-"""The losses as verl calls them: ours, on its rows."""
+"""The policy and critic losses with verl's signature, on its rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.sections import LossSettings
 
 TOKENS, _MEAN = "tokens", "mean/"
-"""Sampled tokens, by which sums of means are divided: so ranks and micro-batches do not matter."""
+"""Number of sampled tokens, by which the sums of all ranks and micro-batches are divided."""
 REFERENCE = "reference"
 POLICY_COLUMNS = ("advantages", "old_log_probs", "weights")
 CRITIC_COLUMNS = ("old_values", "returns", "weights")
@@ -28,19 +28,19 @@ def policy_loss(
     data: TensorDict,
     dp_group: Any,  # noqa: ARG001 - verl's name
 ) -> tuple[Tensor, dict[str, Metric]]:
-    """Return what a micro-batch adds to the policy's loss, and its figures.
+    """Return a micro-batch's contribution to the policy loss, and its metrics.
 
     Args:
-        settings: the loss.
-        model_output: of verl's engine.
-        data: rows of verl with the columns of `algorithms.objective`, on response tokens.
-        dp_group: verl's group of the ranks; the sum over them is formed by verl.
+        settings: Settings of the loss.
+        model_output: Output of verl's engine.
+        data: verl's rows with the columns of `ragen_starpo.objective`, on response tokens.
+        dp_group: Unused; verl sums over the ranks.
     """
     columns = _columns(data, [*POLICY_COLUMNS, *([REFERENCE] if settings.kl else [])])
     mask = columns["mask"]
-    log_probs = _aligned(model_output["log_probs"], data, mask)
-    entropies = _aligned(model_output["entropy"], data, mask)
-    return _summed(policy_contribution(settings, log_probs, entropies, columns), data, mask)
+    log_probs = _align(model_output["log_probs"], data, mask)
+    entropies = _align(model_output["entropy"], data, mask)
+    return _sum_over_ranks(policy_contribution(settings, log_probs, entropies, columns), data, mask)
 
 
 def critic_loss(
@@ -50,23 +50,23 @@ def critic_loss(
     data: TensorDict,
     dp_group: Any,  # noqa: ARG001 - verl's name
 ) -> tuple[Tensor, dict[str, Metric]]:
-    """Return what a micro-batch adds to the critic's loss, and its figures; see `policy_loss`."""
+    """Return a micro-batch's contribution to the critic loss, and its metrics."""
     columns = _columns(data, CRITIC_COLUMNS)
-    values = _aligned(model_output["values"], data, columns["mask"])
-    return _summed(value_contribution(settings, values, columns), data, columns["mask"])
+    values = _align(model_output["values"], data, columns["mask"])
+    return _sum_over_ranks(value_contribution(settings, values, columns), data, columns["mask"])
 
 
-def means(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of a mini-batch from those that verl put together.
+def compute_means(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Return a mini-batch's metrics from verl's sums.
 
-    They are what `ragen_starpo.engine.worker.Policy.update` tells, but for the learning rate.
+    They equal those of `ragen_starpo.engine.worker.Policy.update`, without the learning rate.
     """
-    tokens = _one(metrics[TOKENS])
+    tokens = _unpack(metrics[TOKENS])
     return {
-        name.removeprefix(_MEAN): _one(value) / tokens
+        name.removeprefix(_MEAN): _unpack(value) / tokens
         for name, value in metrics.items()
         if name.startswith(_MEAN)
-    } | {name: _one(metrics[name]) for name in ("loss", "grad_norm")}
+    } | {name: _unpack(metrics[name]) for name in ("loss", "grad_norm")}
 
 
 def _columns(data: TensorDict, names: Sequence[str]) -> dict[str, Tensor]:
@@ -74,19 +74,19 @@ def _columns(data: TensorDict, names: Sequence[str]) -> dict[str, Tensor]:
     return {"mask": padded["response_mask"], **{name: padded[name] for name in names}}
 
 
-def _aligned(output: Tensor, data: TensorDict, mask: Tensor) -> Tensor:
-    """Return what the engine says of response tokens, 0 but on sampled ones."""
-    aligned: Tensor = no_padding_2_padding(output, data)
-    return aligned.where(mask.bool(), 0.0)
+def _align(output: Tensor, data: TensorDict, mask: Tensor) -> Tensor:
+    """Return the engine's output on response tokens, 0 except on sampled ones."""
+    responses: Tensor = no_padding_2_padding(output, data)
+    return responses.where(mask.bool(), 0.0)
 
 
-def _summed(
+def _sum_over_ranks(
     contribution: Contribution, data: TensorDict, mask: Tensor
 ) -> tuple[Tensor, dict[str, Metric]]:
-    """Return the loss so that the ranks' gradients, of which FSDP takes the mean, add up."""
-    loss, figures = contribution
+    """Return the loss times the ranks, since FSDP averages their gradients, and its sums."""
+    loss, means = contribution
     tokens = float(mask.sum())
-    metrics = {f"{_MEAN}{name}": _sum(float(value) * tokens) for name, value in figures.items()}
+    metrics = {f"{_MEAN}{name}": _sum(float(value) * tokens) for name, value in means.items()}
     return loss * data["dp_size"], {TOKENS: _sum(tokens), **metrics}
 
 
@@ -94,7 +94,7 @@ def _sum(value: float) -> Metric:
     return Metric(AggregationType.SUM, value)
 
 
-def _one(value: Any) -> float:
-    """Return a figure of a call for one mini-batch, which verl has in a list."""
-    (figure,) = value if isinstance(value, list) else [value]
-    return float(figure)
+def _unpack(value: Any) -> float:
+    """Return a metric of one mini-batch, which verl may wrap in a list."""
+    (metric,) = value if isinstance(value, list) else [value]
+    return float(metric)

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import ray
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
+from packaging.specifiers import SpecifierSet
 from ray.exceptions import RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
-from ragen_starpo.cluster.versions import check_vllm
 from ragen_starpo.engine.computing import Device
-from ragen_starpo.engine.platform import check_version
+from ragen_starpo.engine.platform import SUPPORTED_VERL, check_version
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.hardware import check_devices, device_here
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
 from ragen_starpo.rollout.training_envs import training_pool
+
+WITH_VLLM = {
+    "verl": f"=={SUPPORTED_VERL}",
+    "vllm": "==0.24.0",
+    "torch": "==2.11.0",
+    "transformers": ">=5.5.3,!=5.6.0,<5.11",
+}
+"""Versions that are supported together: this verl fits one vLLM, and that one torch."""
 
 
 def train(
@@ -46,7 +55,7 @@ def train(
         The run.
 
     Raises:
-        UserError: If the run cannot begin, and as `ragen_starpo.local.train.resume_run` does.
+        UserError: The run cannot begin, or as `ragen_starpo.local.train.resume_run` does.
     """
     device = device_of(recipe.cluster, address)
     _check_batches(recipe.mini_batch, recipe.cluster)
@@ -69,14 +78,58 @@ def device_of(cluster: ClusterSettings, address: str | None) -> Device:
     """Return the device that a run trains on.
 
     Raises:
-        UserError: If it needs GPUs that this machine lacks (a cluster is checked later), or vLLM in
-            versions that are not installed.
+        UserError: This machine lacks GPUs (a cluster is checked later), or vLLM is not installed in
+            its supported version.
     """
     if address is None:
         check_devices(cluster)
     if cluster.engine == "vllm":
         check_vllm()
     return "cuda" if cluster.device == "gpu" else device_here()
+
+
+def check_vllm() -> None:
+    """Raise UserError if vLLM rollouts lack a package in its supported version."""
+    wrong = [
+        f"{name}{wanted} ({version or 'not'} installed)"
+        for name, wanted in WITH_VLLM.items()
+        if (version := _installed_version(name)) is None
+        or not SpecifierSet(wanted).contains(version, prereleases=True)
+    ]
+    if wrong:
+        raise UserError(
+            f"cluster.engine=vllm needs {' and '.join(wrong)}: in a checkout pip install "
+            "-c constraints-train-gpu.txt '.[train-gpu]' in an environment of its own; or set "
+            "cluster.engine=hf"
+        )
+
+
+@ray.remote(num_cpus=1)
+class Task:
+    """The process that leads a run, started by verl's `run_ppo`."""
+
+    def run(self, config: Any) -> None:
+        """Train with verl's configuration, see `VerlTrainer`."""
+        import transfer_queue as tq
+        from verl.trainer.ppo.v1 import AgentLoopManagerTQ
+
+        from ragen_starpo.cluster.verl_trainer import VerlTrainer
+
+        config.transfer_queue.enable = True
+        OmegaConf.resolve(config)
+        tq.init(config.transfer_queue)
+        try:
+            trainer = VerlTrainer(config)
+            trainer.init()  # type: ignore[no-untyped-call]
+            manager = AgentLoopManagerTQ.create(
+                config=config,
+                llm_client=trainer.get_llm_client(),
+                teacher_client=None,
+                reward_loop_worker_handles=trainer.get_reward_handles(),
+            )
+            trainer.fit(manager)
+        finally:
+            tq.close()
 
 
 def _check_batches(mini_batch: int, cluster: ClusterSettings) -> None:
@@ -90,19 +143,13 @@ def _check_batches(mini_batch: int, cluster: ClusterSettings) -> None:
 
 
 def _run(config: DictConfig) -> None:
-    """Train in Ray.
-
-    Raises:
-        UserError: If the leading process raised it.
-    """
+    """Train in Ray; raise the leading process's UserError as it is."""
     try:
         check_version()
         import_quietly("verl.trainer.main_ppo")
     except ImportError as missing:
         raise missing_extra(missing, "train") from missing
     from verl.trainer.main_ppo import run_ppo
-
-    from ragen_starpo.cluster.task import Task
 
     task: Any = Task
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
@@ -112,3 +159,10 @@ def _run(config: DictConfig) -> None:
         if isinstance(error.cause, UserError):
             raise error.cause from None
         raise
+
+
+def _installed_version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

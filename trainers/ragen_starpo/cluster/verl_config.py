@@ -1,4 +1,4 @@
-"""A recipe as verl's configuration, with the user's own settings on top."""
+"""Converts a recipe to verl's configuration, with the user's overrides."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
 from ragen_starpo.engine.computing import Computing, Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import (
-    ClusterSettings,
     LoraSettings,
     OptimiserSettings,
-    RolloutSettings,
 )
 
 _STRATEGY = "fsdp2"
@@ -38,8 +36,8 @@ USERS = (
         for name in ("enable_gradient_checkpointing", "override_config.attn_implementation")
     ),
 )
-"""verl's settings that users may change: a test shows of each that its effect arrives."""
-_INSTEAD = {
+"""verl's settings that users may override; each one's effect is tested."""
+_REPLACEMENTS = {
     "adv_estimator": "advantage.estimator",
     "norm_adv_by_std_in_grpo": "advantage.estimator=dr-grpo",
     "gamma": "advantage.gamma",
@@ -101,7 +99,7 @@ _INSTEAD = {
     "rollout.name": "cluster.engine",
     "seed": "seed",
 }
-"""The recipe's settings for parts of verl's names."""
+"""Settings of the recipe that replace verl's, by a part of verl's name."""
 
 
 def verl_config(
@@ -110,17 +108,17 @@ def verl_config(
     """Return verl's configuration.
 
     Args:
-        recipe: of the run.
-        model_dir: the folder of the model that training begins with.
-        device: that it trains on.
-        overrides: hydra's, of `USERS` alone, as `trainer.logger=[file]`.
+        recipe: The recipe of the run.
+        model_dir: Folder of the initial model.
+        device: Device of the training processes.
+        overrides: Hydra overrides of settings in `USERS`, as `trainer.logger=[file]`.
 
     Raises:
-        UserError: if one is of another setting, or cannot be.
+        UserError: An override is invalid, or its setting has no effect.
     """
-    _check(overrides)
+    _check_overrides(overrides)
     attention = computing_of(recipe, device).attention
-    config = _composed([*_defaults(device, attention), *overrides])
+    config = _compose_config([*_default_overrides(device, attention), *overrides])
     with open_dict(config):
         for name, value in decided_by(recipe, model_dir, device).items():
             OmegaConf.update(config, name, value, merge=False)
@@ -128,20 +126,20 @@ def verl_config(
 
 
 def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, Any]:
-    """Return the settings of verl that follow from a recipe, by their dotted names."""
+    """Return verl's settings that the recipe decides, by dotted name."""
     computing = computing_of(recipe, device)
     return {
-        **_of_run(recipe),
-        **_of_model(_MODEL, recipe.lora, model_dir, computing.packing),
-        **_of_model("critic.model", recipe.critic_lora, model_dir, computing.packing),
-        **_of_engines(computing, recipe.seed, device),
-        **_of_rollouts(recipe.rollouts, recipe.cluster, recipe.micro_batch),
-        **_of_optimiser(f"{_ACTOR}.optim", recipe.optimiser),
-        **_of_optimiser("critic.optim", recipe.critic),
+        **_run_settings(recipe),
+        **_model_settings(_MODEL, recipe.lora, model_dir, computing.packing),
+        **_model_settings("critic.model", recipe.critic_lora, model_dir, computing.packing),
+        **_engine_settings(computing, recipe.seed, device),
+        **_rollout_settings(recipe),
+        **_optimiser_settings(f"{_ACTOR}.optim", recipe.optimiser),
+        **_optimiser_settings("critic.optim", recipe.critic),
     }
 
 
-def _of_run(recipe: Recipe) -> dict[str, Any]:
+def _run_settings(recipe: Recipe) -> dict[str, Any]:
     return {
         "trainer.use_v1": True,
         "trainer.v1.trainer_mode": "sync",
@@ -153,15 +151,15 @@ def _of_run(recipe: Recipe) -> dict[str, Any]:
         "trainer.n_gpus_per_node": recipe.cluster.processes,
         "data.train_batch_size": recipe.rollouts.instances,
         f"{_ROLLOUT}.seed": recipe.seed,
-        # The estimators are ours; verl reads from its name alone whether there is a critic.
+        # verl would derive it from the name of one of its own estimators.
         "critic.enable": recipe.has_critic,
-        # The divergence is in our loss; this is what makes verl keep a reference.
+        # The KL term is in our loss; this setting makes verl load a reference.
         f"{_ACTOR}.use_kl_loss": bool(recipe.loss.kl),
         f"{_ACTOR}.calculate_entropy": True,
     }
 
 
-def _of_model(
+def _model_settings(
     place: str, lora: LoraSettings | None, model_dir: Path, packing: bool
 ) -> dict[str, Any]:
     settings: dict[str, Any] = {
@@ -174,15 +172,15 @@ def _of_model(
         settings |= {
             f"{place}.lora_rank": lora.rank,
             f"{place}.lora_alpha": lora.alpha,
-            # Weights are sent merged, by plain names: vLLM is to wait for no adapter.
+            # Weights are sent merged, so vLLM must not expect adapters.
             f"{place}.lora.merge": True,
             f"{place}.target_modules": names if isinstance(names, str) else list(names),
         }
     return settings
 
 
-def _of_engines(computing: Computing, seed: int, device: Device) -> dict[str, Any]:
-    """Return how models compute: float32 in the weights, as the recipe says in the arithmetic."""
+def _engine_settings(computing: Computing, seed: int, device: Device) -> dict[str, Any]:
+    """Return the models' precision: float32 weights, and the recipe's arithmetic."""
     settings: dict[str, Any] = {"trainer.device": device}
     for place, engine in ((_ACTOR, "fsdp_config"), (_REF, "fsdp_config"), ("critic", "fsdp")):
         settings |= {
@@ -194,7 +192,8 @@ def _of_engines(computing: Computing, seed: int, device: Device) -> dict[str, An
     return settings
 
 
-def _of_rollouts(rollouts: RolloutSettings, cluster: ClusterSettings, micro: int) -> dict[str, Any]:
+def _rollout_settings(recipe: Recipe) -> dict[str, Any]:
+    rollouts, cluster, micro = recipe.rollouts, recipe.cluster, recipe.micro_batch
     return {
         f"{_ROLLOUT}.name": cluster.engine,
         f"{_ROLLOUT}.n": rollouts.samples,
@@ -202,7 +201,7 @@ def _of_rollouts(rollouts: RolloutSettings, cluster: ClusterSettings, micro: int
         f"{_ROLLOUT}.top_p": 1.0,
         f"{_ROLLOUT}.top_k": -1,
         f"{_ROLLOUT}.calculate_log_probs": True,
-        # Of the distribution that is drawn from, temperature included, as the policy's own are.
+        # Log-probabilities after the temperature, as the policy computes them.
         f"{_ROLLOUT}.logprobs_mode": "processed_logprobs",
         f"{_ROLLOUT}.dtype": cluster.dtype,
         f"{_ROLLOUT}.max_model_len": rollouts.context,
@@ -212,23 +211,22 @@ def _of_rollouts(rollouts: RolloutSettings, cluster: ClusterSettings, micro: int
         f"{_ROLLOUT}.tensor_model_parallel_size": cluster.tensor_parallel,
         f"{_ROLLOUT}.gpu_memory_utilization": cluster.memory,
         f"{_ROLLOUT}.enable_prefix_caching": cluster.prefix_caching,
-        # The one lets vLLM sleep, the other makes verl send it to sleep.
+        # The first lets vLLM sleep, the second makes verl request it.
         f"{_ROLLOUT}.enable_sleep_mode": cluster.sleep,
         f"{_ROLLOUT}.free_cache_engine": cluster.sleep,
         f"{_ROLLOUT}.agent.default_agent_loop": AGENT_LOOP,
-        # Micro-batches are as few and as equal as this allows, so mini-batches may have any size.
+        # A maximum: the learner divides rows evenly, see `divide_rows`.
         f"{_ROLLOUT}.log_prob_micro_batch_size_per_gpu": micro,
         f"{_ACTOR}.ppo_micro_batch_size_per_gpu": micro,
         f"{_REF}.log_prob_micro_batch_size_per_gpu": micro,
         "critic.ppo_micro_batch_size_per_gpu": micro,
-        # In verl's unit, groups; mini-batches are divided by this driver, and so are micro-batches
-        # by tokens.
+        # In groups. The learner forms mini-batches, and micro-batches by tokens.
         f"{_ACTOR}.ppo_mini_batch_size": 1,
         **{f"{place}.use_dynamic_bsz": False for place in (_ACTOR, "critic")},
     }
 
 
-def _of_optimiser(place: str, settings: OptimiserSettings) -> dict[str, Any]:
+def _optimiser_settings(place: str, settings: OptimiserSettings) -> dict[str, Any]:
     return {
         f"{place}.lr": settings.learning_rate,
         f"{place}.betas": list(settings.betas),
@@ -240,18 +238,17 @@ def _of_optimiser(place: str, settings: OptimiserSettings) -> dict[str, Any]:
     }
 
 
-def _defaults(device: Device, attention: str) -> list[str]:
-    """Return our defaults where verl has others, as hydra's overrides; the user may change them."""
+def _default_overrides(device: Device, attention: str) -> list[str]:
+    """Return defaults that differ from verl's, as hydra overrides that users may change."""
     overrides = [
-        # verl wants a name before the recipe's is known.
+        # verl requires a name before the recipe's is set.
         f"{_ROLLOUT}.name={HF_ENGINE}",
         "trainer.logger=[]",
         # No reward is computed outside the environment.
         "reward.num_workers=0",
         f"+{_MODEL}.override_config.attn_implementation={attention}",
         f"+critic.model.override_config.attn_implementation={attention}",
-        # It keeps gradients where zero_grad does not reach: an error would leave them to the next
-        # step, see `ragen_starpo.engine.backend`.
+        # See the same setting in `ragen_starpo.engine.backend`.
         f"{_ACTOR}.fsdp_config.use_no_sync_for_gradient_accumulation=false",
         "critic.fsdp.use_no_sync_for_gradient_accumulation=false",
     ]
@@ -270,49 +267,44 @@ def _defaults(device: Device, attention: str) -> list[str]:
     return overrides
 
 
-def _check(overrides: Sequence[str]) -> None:
-    """Check that overrides set what has an effect.
-
-    Raises:
-        UserError: if one does not, with what does.
-    """
+def _check_overrides(overrides: Sequence[str]) -> None:
+    """Raise UserError for an override without effect, naming the setting to use."""
     parser = OverridesParser.create()
     for text in overrides:
         try:
             override = parser.parse_override(text)
         except HydraException as error:
-            raise _refused(error, text) from error
+            raise _override_error(error, text) from error
         name = override.get_key_element().lstrip("+~")
         if name not in USERS or override.is_delete():
-            raise UserError(f"{name} has no effect as a setting of verl; {_instead(name)}")
+            raise UserError(f"{name} has no effect as a setting of verl; {_suggest_setting(name)}")
 
 
-def _instead(name: str) -> str:
-    """Return what to set in place of a setting of verl."""
-    for part, ours in _INSTEAD.items():
+def _suggest_setting(name: str) -> str:
+    """Return advice on the setting to use instead of one of verl's."""
+    for part, ours in _REPLACEMENTS.items():
         if f".{part}." in f".{name}.":
             return f"set the recipe's {ours}"
     users = ", ".join(USERS)
-    return f"ragen-train recipes RECIPE prints those of the recipe, and of verl's there are {users}"
+    return f"set one of {users}, or a setting of the recipe (see ragen-train recipes RECIPE)"
 
 
-def _composed(overrides: Sequence[str]) -> DictConfig:
+def _compose_config(overrides: Sequence[str]) -> DictConfig:
     spec = importlib.util.find_spec("verl")
     if spec is None or not spec.submodule_search_locations:
         raise missing_extra(ModuleNotFoundError(name="verl"), "train")
-    place = Path(spec.submodule_search_locations[0]) / "trainer" / "config"
+    directory = Path(spec.submodule_search_locations[0]) / "trainer" / "config"
     try:
-        with initialize_config_dir(str(place), version_base=None):
+        with initialize_config_dir(str(directory), version_base=None):
             return compose("ppo_trainer", overrides=list(overrides))
     except HydraException as error:
-        raise _refused(error, "") from error
+        raise _override_error(error, "") from error
 
 
-def _refused(error: HydraException, text: str) -> UserError:
+def _override_error(error: HydraException, text: str) -> UserError:
     reason = str(error).splitlines()[0]
-    more = f" in {json.dumps(text)}" if text and text not in reason else ""
+    place = f" in {json.dumps(text)}" if text and text not in reason else ""
     return UserError(
-        f"no setting of the recipe or of verl: {reason}{more}; the docstrings of "
-        "ragen_starpo.recipes name the recipe's, verl's trainer/config/ppo_trainer.yaml "
-        "its own"
+        f"invalid override of verl's configuration: {reason}{place}; ragen-train recipes RECIPE "
+        "lists the recipe's settings, and verl's trainer/config/ppo_trainer.yaml those of verl"
     )

@@ -1,4 +1,4 @@
-"""StarPO on verl: its processes, engines and queue; the run, algorithms and figures are ours."""
+"""StarPO on verl's processes, engines and queue, with our training loop, losses and metrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster import hf_replica
+from ragen_starpo.cluster import hf_engine
 from ragen_starpo.cluster.agent_loop import recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
 from ragen_starpo.cluster.learner import Learner, Processes, QueuedModels
@@ -32,40 +32,38 @@ from ragen_starpo.local.validation import held_out_metrics
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
 from ragen_starpo.rollout.trajectory import TokenBatch
 
-_OURS = {
+_WORKERS = {
     Role.ActorRollout: PolicyWorker,
     Role.ActorRolloutRef: PolicyWorker,
     Role.Critic: TrainedWorker,
 }
 _AHEAD = "ahead.pt"
-"""The rollouts of the next iteration in a checkpoint, where they were played one ahead."""
+"""File of a checkpoint with the next iteration's rollouts, if they were played ahead."""
 
 
 class VerlTrainer(PPOTrainerSync):
-    """verl's synchronous trainer, whose loop is that of `ragen_starpo.local.train`.
+    """verl's synchronous trainer with the loop of `ragen_starpo.local.train`.
 
     Args:
-        config: verl's, with `ragen.recipe`, the recipe as JSON, and `ragen.run`, the directory.
+        config: verl's configuration, with the recipe as JSON in `ragen.recipe` and the directory of
+            the run in `ragen.run`.
     """
 
     driver = "verl"
     replay_buffer: GroupSampler
 
     def __init__(self, config: Any) -> None:
-        hf_replica.register()
+        hf_engine.register()
         super().__init__(config)
         self.recipe = recipe_of_text(config.ragen.recipe)
         self._learner: Learner | None = None
         self._next: QueuedRollouts | None = None
 
     def fit(self, agent_loop_manager: Any) -> None:
-        """Iterate to the recipe's last iteration.
+        """Train to the recipe's last iteration, see `resume_run` for errors.
 
         Args:
-            agent_loop_manager: verl's, which plays.
-
-        Raises:
-            UserError: as `resume_run` does.
+            agent_loop_manager: verl's manager of the agent loops.
         """
         self.agent_loop_manager = agent_loop_manager
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
@@ -79,11 +77,11 @@ class VerlTrainer(PPOTrainerSync):
 
     @property
     def pad(self) -> int:
-        """Id on padding."""
+        """Padding id."""
         return self.tokenizer.eos_token_id or 0
 
     def play(self, number: int, clock: Clock) -> QueuedRollouts:
-        """Return the rollouts of an iteration, and begin the next ones if they are played ahead."""
+        """Return the rollouts of an iteration; with `cluster.ahead`, start the next ones."""
         with clock.measure(self._phase):
             rollouts = self._next or self._play(number)
         if self._plays_ahead(number):
@@ -101,8 +99,8 @@ class VerlTrainer(PPOTrainerSync):
         return QueuedModels(self.learner, rollouts, batch, steps)
 
     def publish_weights(self, number: int, clock: Clock, *, learned: bool) -> None:  # noqa: ARG002 - of the protocol
-        """Give the policy's weights to the engines, after the episodes that are played ahead."""
-        # Before the weights change: no episode is played by two versions of them.
+        """Send the policy's weights to the engines, after the episodes played ahead."""
+        # Wait before the weights change, so that one version plays each episode.
         self._next = None
         if self._plays_ahead(number):
             with clock.measure(self._phase):
@@ -111,14 +109,14 @@ class VerlTrainer(PPOTrainerSync):
             self.checkpoint_manager.update_weights(number)
 
     def adapt(self, settings: AdaptableSettings) -> None:
-        """Play and learn by these settings from now on."""
+        """Use these settings from now on."""
         self.learner.settings = settings
 
     def validate(self, folder: Path) -> dict[str, float]:  # noqa: ARG002 - of the protocol
-        """Return held-out figures, of episodes that are played as rollouts are.
+        """Return held-out metrics of episodes that the engines play.
 
         Args:
-            folder: is not used: the engines hold the model.
+            folder: Unused; the engines hold the model.
         """
         specs = held_out_specs(self.recipe.envs, self.recipe.validation.instances)
         temperature = self.recipe.validation.temperature
@@ -134,26 +132,26 @@ class VerlTrainer(PPOTrainerSync):
         self.actor_rollout_wg.save_model(str(folder), model_dir)
 
     def save_checkpoint(self, folder: Path) -> None:
-        """Write all that the next iterations depend on; each process writes its own shard."""
+        """Write all state that the next iterations depend on; each process writes its shard."""
         for name, group in self._groups():
             group.save_checkpoint(str(folder / name), None, self.global_steps)
         if self._next is not None:
             self._next.save(folder / _AHEAD)
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Go on from a checkpoint.
+        """Continue from a checkpoint.
 
         Raises:
-            UserError: if it is not one of as many processes.
+            UserError: The checkpoint has another number of processes.
         """
-        # The optimiser's state wants the memory that the engines have taken since the start.
+        # Free the engines' memory for the optimiser's state.
         self.checkpoint_manager.sleep_replicas()
         for name, group in self._groups():
             last = f"model_world_size_{self._ranks}_rank_{self._ranks - 1}.pt"
             if not (folder / name / last).is_file():
                 raise UserError(
-                    f"{folder / name} has no {last}: the run was begun with another number of "
-                    "processes; go on with those, or choose another --out"
+                    f"{folder / name} has no {last}: the run started with another number of "
+                    "processes; use that number, or choose another --out"
                 )
             group.load_checkpoint(str(folder / name))
         if (folder / _AHEAD).is_file():
@@ -162,7 +160,7 @@ class VerlTrainer(PPOTrainerSync):
 
     @property
     def learner(self) -> Learner:
-        """What takes the steps; it is made with the first iteration."""
+        """The learner, made at its first use."""
         if self._learner is None:
             self._learner = Learner(
                 self.recipe,
@@ -188,25 +186,24 @@ class VerlTrainer(PPOTrainerSync):
 
     @property
     def _phase(self) -> str:
-        # Ahead, only the wait is timed, which does not measure the engines' speed.
+        # With rollouts played ahead, only the wait is timed.
         return "waiting" if self.recipe.cluster.ahead else "rollouts"
 
     def _plays_ahead(self, number: int) -> bool:
         return self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
 
     def _play(self, number: int) -> QueuedRollouts:
-        """Play the rollouts of an iteration."""
         self._begin(number)
         return self._end(number)
 
     def _begin(self, number: int) -> None:
-        """Let the engines play the rollouts of an iteration, without waiting for them."""
+        """Start the rollouts of an iteration without waiting for them."""
         recipe, temperature = self.recipe, self.learner.settings.temperature
         specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
         self._submit(_prompts(specs, number, TRAIN, temperature), TRAIN)
 
     def _end(self, number: int) -> QueuedRollouts:
-        """Wait for the rollouts of an iteration, and keep those that are learned from."""
+        """Wait for the rollouts of an iteration, and filter them."""
         count = self.recipe.rollouts.instances
         rows, _ = self.replay_buffer.sample(number, TRAIN, count)
         if not self.recipe.cluster.ahead:
@@ -221,29 +218,29 @@ class VerlTrainer(PPOTrainerSync):
         self.agent_loop_manager.generate_sequences(rows)
 
     def _log(self, iteration: Iteration) -> None:
-        """Tell verl's loggers, such as mlflow, where the user has asked for any."""
+        """Log metrics to verl's loggers, such as mlflow."""
         loggers: Any = self.logger
         loggers.log(data=iteration.metrics, step=iteration.number)
 
     def _init_dataloader(self) -> None:
-        """Make none: which instances are played follows from the recipe and the iteration."""
+        """Set the number of iterations only: the recipe decides the instances."""
         self.total_training_steps = self.recipe.iterations
 
     def _init_resource_pool_mgr(self) -> None:
-        """Let workers be ours, in verl's places."""
+        """Replace verl's workers by `_WORKERS`."""
         super()._init_resource_pool_mgr()  # type: ignore[no-untyped-call]
         for role in self.role_worker_mapping:
-            self.role_worker_mapping[role] = ray.remote(_OURS[role])
+            self.role_worker_mapping[role] = ray.remote(_WORKERS[role])
 
     def _load_checkpoint(self) -> None:
-        """Begin at 0: `resume_run` loads the checkpoint, if there is one."""
+        """Start at 0: `resume_run` loads the checkpoint, if there is one."""
         self.global_steps = 0
 
 
 def _prompts(
     episodes: Sequence[RolloutSpec], iteration: int, partition: str, temperature: float
 ) -> TensorDict:
-    """Return a row for each group, which verl's agent loops play all rollouts of."""
+    """Return a row per group, for verl's agent loops."""
     groups = [list(members) for _, members in groupby(episodes, lambda spec: spec.group)]
     uids = [uid_of(iteration, members[0].group) for members in groups]
     rows = TensorDict(

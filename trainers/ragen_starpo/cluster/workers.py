@@ -1,4 +1,4 @@
-"""verl's workers for the processes that train, ready for a CPU and for our engines.
+"""verl's workers of the training processes, on a CPU or GPU.
 
 Importing this module registers the engines and the adapter of the `hf` rollouts.
 """
@@ -20,30 +20,30 @@ from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.cluster.names import HF_ENGINE
-from ragen_starpo.engine.backend import gradient_norm_of, outputs_of
+from ragen_starpo.engine.backend import compute_gradient_norm, compute_outputs
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.engines import STRATEGY as STRATEGY
 from ragen_starpo.engine.folders import write_model
 from ragen_starpo.engine.merging import merged_weights
-from ragen_starpo.engine.rows import rows_of, to_verl
+from ragen_starpo.engine.rows import read_rows, to_verl
 from ragen_starpo.engine.worker import PolicyLossFunction, loss_on_rows
 from ragen_starpo.rollout.trajectory import TokenBatch
 
-_ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_adapter.HFAdapter"
+_ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_engine.HFAdapter"
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def _on_all_ranks(method: Method) -> Method:
-    """Let verl's groups of processes call a method on all of them."""
-    to_all: Any = Dispatch
-    marked: Method = register(dispatch_mode=to_all.ONE_TO_ALL)(method)  # type: ignore[no-untyped-call]
-    return marked
+    """Make verl's worker groups call a method on all ranks."""
+    modes: Any = Dispatch
+    registered: Method = register(dispatch_mode=modes.ONE_TO_ALL)(method)  # type: ignore[no-untyped-call]
+    return registered
 
 
 class TrainedWorker(TrainingWorker):
-    """One process of a model that is trained, or of the reference."""
+    """One process of the policy, the critic or the reference."""
 
     def __init__(self, config: Any) -> None:
         join_group()
@@ -51,18 +51,20 @@ class TrainedWorker(TrainingWorker):
 
 
 class PolicyWorker(ActorRolloutRefWorker):
-    """One process of the policy, with the reference where there is one."""
+    """One process of the policy, with the reference if there is one."""
 
     actor_worker_cls = TrainedWorker
     ref_worker_cls = TrainedWorker
 
     @_on_all_ranks
     def save_model(self, folder: str, model_dir: str) -> None:
-        """Write a folder that transformers reads, adapters merged; rank 0 writes, all ranks gather.
+        """Write a folder that transformers reads, with adapters merged.
+
+        All ranks gather the weights, and rank 0 writes.
 
         Args:
-            folder: is replaced when the new one is complete.
-            model_dir: of the model that training began with, whose tokenizer is copied.
+            folder: Folder to write; an existing one is replaced at the end.
+            model_dir: Folder of the initial model, whose tokenizer is copied.
         """
         weights = {name: tensor.cpu() for name, tensor in merged_weights(self._module)}
         if torch.distributed.get_rank() == 0:
@@ -77,13 +79,13 @@ class PolicyWorker(ActorRolloutRefWorker):
         """Return log-probabilities of the sampled tokens of this rank's rows; 0 elsewhere.
 
         Args:
-            batch: of as many rows for each rank, one rank's after the other's.
-            micro_batch: the most rows that are computed at once.
-            temperature: by which logits are divided.
-            computing: how.
+            batch: Equally many rows per rank, in the order of the ranks.
+            micro_batch: Maximum rows per forward pass.
+            temperature: Divisor of the logits.
+            computing: The model's settings.
         """
-        data = _own_rows(batch, {}, micro_batch, temperature, computing)
-        return rows_of(data).aligned(outputs_of(self.actor, data)["log_probs"])
+        data = _select_rows(batch, {}, micro_batch, temperature, computing)
+        return read_rows(data).align(compute_outputs(self.actor, data)["log_probs"])
 
     @_on_all_ranks
     def gradient_norm(
@@ -95,19 +97,19 @@ class PolicyWorker(ActorRolloutRefWorker):
         temperature: float,
         computing: Computing,
     ) -> float:
-        """Return the norm of the gradient of a loss over all ranks' rows; take no step.
+        """Return the norm of a loss's gradient over all ranks' rows, without taking a step.
 
         Args:
-            batch: see `log_probs`.
-            columns: of its rows.
-            loss_fn: of the policy.
-            micro_batch: the most rows that are computed at once.
-            temperature: by which logits are divided.
-            computing: how.
+            batch: Equally many rows per rank, in the order of the ranks.
+            columns: Tensors with one entry per row.
+            loss_fn: Loss function of the policy.
+            micro_batch: Maximum rows per forward pass.
+            temperature: Divisor of the logits.
+            computing: The model's settings.
         """
-        data = _own_rows(batch, columns, micro_batch, temperature, computing)
+        data = _select_rows(batch, columns, micro_batch, temperature, computing)
         loss = loss_on_rows(loss_fn, processes=torch.distributed.get_world_size())
-        return gradient_norm_of(self.actor, data, loss)
+        return compute_gradient_norm(self.actor, data, loss)
 
     @property
     def _module(self) -> Any:
@@ -115,25 +117,25 @@ class PolicyWorker(ActorRolloutRefWorker):
         return actor.engine.module
 
 
-def _own_rows(
+def _select_rows(
     batch: TokenBatch,
     columns: Mapping[str, Tensor],
     micro_batch: int,
     temperature: float,
     computing: Computing,
 ) -> TensorDict:
-    """Return this rank's rows of a batch, which has as many for each, for its worker."""
+    """Return this rank's part of a batch, as verl's rows."""
     ranks, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
-    own = torch.arange(len(batch)).chunk(ranks)[rank]
+    indices = torch.arange(len(batch)).chunk(ranks)[rank]
     longest = int(batch.attention.sum(1).max())
-    part = {name: column[own] for name, column in columns.items()}
-    return to_verl(batch.rows(own), part, micro_batch, temperature, computing, longest)
+    part = {name: column[indices] for name, column in columns.items()}
+    return to_verl(batch.rows(indices), part, micro_batch, temperature, computing, longest)
 
 
 def join_group() -> None:
-    """Join the processes of a CPU run, before verl would.
+    """Join the process group of a CPU run before verl does.
 
-    Its own call names the backend of the CPU twice, which torch refuses.
+    verl's call names the CPU's backend twice, which torch refuses.
     """
     if get_device_name() == "cpu" and not torch.distributed.is_initialized():
         torch.distributed.init_process_group(

@@ -1,5 +1,5 @@
 """The reference trainer's engine: verl's TrainingWorker in one process, without Ray.
 
-`ragen_starpo.engine.worker` has what trains. Nothing here imports verl before the first worker is
-made, which takes seconds.
+`ragen_starpo.engine.worker` has the models. verl, whose import takes seconds, is imported when the
+first model is made.
 """

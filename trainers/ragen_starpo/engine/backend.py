@@ -1,6 +1,6 @@
-"""One of verl's TrainingWorkers, made and run in this process.
+"""Runs one of verl's TrainingWorkers in this process.
 
-Call `ragen_starpo.engine.platform.prepare` before this module is imported, see there.
+Call `ragen_starpo.engine.platform.prepare` before importing this module.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any, Literal
 import torch
 from tensordict import TensorDict
 from torch import Tensor
+from torch.distributed.tensor import DTensor
+from torch.optim import AdamW
 from verl.trainer.config import CheckpointConfig
 from verl.utils import tensordict_utils
 from verl.workers.config import (
@@ -28,27 +30,26 @@ from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.engine import engines
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.merging import merged_weights
-from ragen_starpo.engine.optimiser import ShardAdamW
 from ragen_starpo.engine.platform import environment
 from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
 Kind = Literal["language_model", "value_model"]
 _CHECKPOINT = "model_world_size_1_rank_0.pt"
-"""The file by which verl's checkpoints of one process are known."""
+"""File that every one-process checkpoint of verl contains."""
 
 
 @dataclass(frozen=True)
-class Blueprint:
-    """What a worker is made from.
+class ModelSpec:
+    """A worker's model and its settings.
 
     Attributes:
-        kind: of model.
-        model_dir: its folder.
-        optimiser: None for a model that is not trained.
-        lora: None to train all weights.
-        seed: of what is drawn anew: adapters, the value head.
-        computing: how it computes.
+        kind: Type of the model.
+        model_dir: Folder of the model.
+        optimiser: Optimiser settings; None for a frozen model.
+        lora: Adapter settings; None to train all weights.
+        seed: Seed of newly initialised weights: adapters and the value head.
+        computing: Precision, packing and size of micro-batches.
     """
 
     kind: Kind
@@ -62,45 +63,42 @@ class Blueprint:
 class Backend:
     """A model with its optimiser.
 
-    FSDP2 is used although one process has nothing to shard: of verl's engines it is the one that
-    leaves parameters their names and shapes, which LoRA, checkpoints and saving build on.
-
-    Args:
-        blueprint: what it is made from.
+    One process has nothing to shard. FSDP2 is used because, unlike verl's other engines, it keeps
+    the names and shapes of parameters, which LoRA, checkpoints and saving rely on.
 
     Raises:
-        UserError: if the model cannot be loaded.
+        UserError: The model cannot be loaded.
     """
 
-    def __init__(self, blueprint: Blueprint) -> None:
+    def __init__(self, spec: ModelSpec) -> None:
         with environment(), libraries_quiet(), prints_logged():
-            self.worker = _made(blueprint)
+            self.worker = _make_worker(spec)
 
     @property
     def module(self) -> Any:
-        """The model, of DTensors."""
+        """The model, whose weights are DTensors."""
         return self.worker.engine.module
 
     @property
     def device(self) -> torch.device:
-        """Where it is."""
+        """Device of the model."""
         device: torch.device = next(self.module.parameters()).device
         return device
 
     def outputs(self, data: TensorDict) -> TensorDict:
-        """Return what the model says, see `outputs_of`."""
+        """Return the model's outputs, see `compute_outputs`."""
         with libraries_quiet():
-            return outputs_of(self.worker, data)
+            return compute_outputs(self.worker, data)
 
     def step(self, data: TensorDict, loss: Callable[..., Any]) -> dict[str, float]:
         """Take one step of the optimiser and of its schedule.
 
         Args:
-            data: the mini-batch.
-            loss: called as verl calls losses, for each micro-batch.
+            data: The mini-batch, as verl's rows.
+            loss: Loss function with verl's signature, called for each micro-batch.
 
         Returns:
-            `loss`, `grad_norm` before clipping, and `lr`, the rate of this step.
+            `loss`, `grad_norm` before clipping, and `lr`, the learning rate of this step.
         """
         rate = float(self.worker.engine.optimizer.param_groups[0]["lr"])
         tensordict_utils.assign_non_tensor(data, update_lr_scheduler=True)
@@ -115,26 +113,26 @@ class Backend:
         }
 
     def gradient_norm(self, data: TensorDict, loss: Callable[..., Any]) -> float:
-        """Return the norm of a loss's gradient, see `gradient_norm_of`."""
+        """Return the norm of a loss's gradient, see `compute_gradient_norm`."""
         with libraries_quiet():
-            return gradient_norm_of(self.worker, data, loss)
+            return compute_gradient_norm(self.worker, data, loss)
 
     def state(self) -> dict[str, Tensor]:
         """Return copies of the weights by the model's own names, adapters merged into them."""
         return dict(merged_weights(self.module))
 
     def save_checkpoint(self, folder: Path) -> None:
-        """Write weights, optimiser, schedule and random states; whole or not at all."""
+        """Write weights, optimiser, schedule and random states, atomically."""
         with replacing_folder(folder) as draft, prints_logged(), libraries_quiet():
             self.worker.save_checkpoint(str(draft))
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Go on from a checkpoint, global random states (torch, NumPy, Python) included.
+        """Restore a checkpoint and the global random states (torch, NumPy, Python).
 
-        It is unpickled: load only what you wrote yourself.
+        The checkpoint is unpickled: load only files that you wrote yourself.
 
         Raises:
-            UserError: if there is none, or of another model.
+            UserError: The folder has no checkpoint, or one of another model.
         """
         if not (folder / _CHECKPOINT).is_file():
             raise UserError(f"no checkpoint in {str(folder)!r}: it has no {_CHECKPOINT}")
@@ -148,84 +146,93 @@ class Backend:
             ) from error
 
 
-def outputs_of(worker: Any, data: TensorDict) -> Any:
-    """Return what a worker's model says, without gradient; jagged, see `ragen_starpo.engine.rows`.
-
-    Args:
-        worker: a `TrainingWorker` of verl.
-        data: rows of verl.
-    """
+def compute_outputs(worker: Any, data: TensorDict) -> Any:
+    """Return jagged outputs of a verl `TrainingWorker`, without gradient."""
     tensordict_utils.assign_non_tensor(data, compute_loss=False)
     return worker.infer_batch(data)
 
 
-def gradient_norm_of(worker: Any, data: TensorDict, loss: Callable[..., Any]) -> float:
-    """Return the norm of a loss's gradient; all that the next step depends on stays as it is.
+def compute_gradient_norm(worker: Any, data: TensorDict, loss: Callable[..., Any]) -> float:
+    """Return the norm of a loss's gradient without taking a step.
 
-    That is weights, optimiser, schedule, and torch's random states, which a model with dropout
-    draws from.
+    Weights, optimiser, schedule and torch's random states, which dropout uses, do not change.
 
     Args:
-        worker: a `TrainingWorker` of verl with one of our engines.
-        data: the mini-batch, rows of verl.
-        loss: called as verl calls losses, for each micro-batch.
+        worker: A `TrainingWorker` of verl with an engine of `ragen_starpo.engine.engines`.
+        data: The mini-batch, as verl's rows.
+        loss: Loss function with verl's signature, called for each micro-batch.
     """
-    usual, worker.loss_fn, worker.engine.measures = worker.loss_fn, loss, True
+    previous, worker.loss_fn, worker.engine.skips_step = worker.loss_fn, loss, True
     try:
-        with engines.draws_apart():
+        with engines.isolate_rng():
             output = worker.train_batch(data)
     finally:
-        worker.loss_fn, worker.engine.measures = usual, False
+        worker.loss_fn, worker.engine.skips_step = previous, False
     return float(tensordict_utils.get(output, "metrics")["grad_norm"])
 
 
-def _made(blueprint: Blueprint) -> Any:
+class ShardAdamW(AdamW):
+    """AdamW on the local shard of each weight.
+
+    Its arithmetic is elementwise, so on a CPU the result equals AdamW's to the bit. Operations on
+    DTensors take some 40 microseconds each, and a small model's step has hundreds.
+    """
+
+    def _init_group(self, group: dict[str, Any], *lists: list[Tensor]) -> bool:
+        """Fill the lists of weights, gradients and moments that a step changes."""
+        has_complex: bool = super()._init_group(group, *lists)  # type: ignore[no-untyped-call]
+        for tensors in lists:
+            tensors[:] = [t.to_local() if isinstance(t, DTensor) else t for t in tensors]
+        return has_complex
+
+
+def _make_worker(spec: ModelSpec) -> Any:
     try:
-        worker = TrainingWorker(_config(blueprint))
+        worker = TrainingWorker(_config(spec))
         worker.reset()
     except (OSError, ValueError, AssertionError) as error:
         raise UserError(
-            f"no model can be loaded from {str(blueprint.model_dir)!r}: {described(error)}"
+            f"no model can be loaded from {str(spec.model_dir)!r}: {described(error)}"
         ) from error
     return worker
 
 
-def _config(blueprint: Blueprint) -> TrainingWorkerConfig:
+def _config(spec: ModelSpec) -> TrainingWorkerConfig:
     return TrainingWorkerConfig(
-        model_type=blueprint.kind,
-        model_config=_model_config(blueprint),
+        model_type=spec.kind,
+        model_config=_model_config(spec),
         engine_config=FSDPEngineConfig(
             strategy=engines.STRATEGY,
-            forward_only=blueprint.optimiser is None,
-            mixed_precision=blueprint.computing.mixed_precision,
-            seed=blueprint.seed,
+            forward_only=spec.optimiser is None,
+            mixed_precision=spec.computing.mixed_precision,
+            seed=spec.seed,
             use_torch_compile=False,
-            # It keeps gradients of earlier micro-batches where zero_grad does not reach: an error
-            # in a later one would leave them to the next step. One process has nothing to sync.
+            # No-sync keeps gradients where zero_grad does not reach, so after an error in a later
+            # micro-batch they would leak into the next step.
             use_no_sync_for_gradient_accumulation=False,
         ),
-        **_optimiser_config(blueprint.optimiser),
+        **_optimiser_config(spec.optimiser),
         checkpoint_config=CheckpointConfig(),
     )
 
 
-def _model_config(blueprint: Blueprint) -> HFModelConfig:
-    lora = blueprint.lora
-    adapted: dict[str, Any] = {}
+def _model_config(spec: ModelSpec) -> HFModelConfig:
+    lora = spec.lora
+    adapters: dict[str, Any] = {}
     if lora is not None:
         names = lora.target_modules
-        adapted = {
+        adapters = {
             "lora_rank": lora.rank,
             "lora_alpha": lora.alpha,
             "target_modules": names if isinstance(names, str) else list(names),
         }
     return HFModelConfig(
-        path=str(blueprint.model_dir),
+        path=str(spec.model_dir),
         load_tokenizer=False,
-        override_config={"attn_implementation": blueprint.computing.attention},
-        use_remove_padding=blueprint.computing.packing,
+        override_config={"attn_implementation": spec.computing.attention},
+        use_remove_padding=spec.computing.packing,
         enable_gradient_checkpointing=False,
-        **adapted,
+        **adapters,
     )
 
 

@@ -1,4 +1,4 @@
-"""How a trained model computes: time and memory, with the same results but for rounding."""
+"""Settings of time and memory; results are the same except for rounding."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Computing:
     """The recipe's settings of computation, resolved for a device.
 
     Attributes:
-        tokens: Maximum tokens that are computed at once, padding included, but at least those of
-            the longest trajectory. Packed trajectories are grouped by length; of padded ones there
-            are as many as would fit if all were the longest. None to count trajectories.
-        packing: Whether the rows of a micro-batch are concatenated into one without padding.
-            Position ids, which restart at 0, separate them in the attention.
+        tokens: Maximum tokens per micro-batch, padding included, but at least those of the longest
+            trajectory. Packed trajectories are grouped by length; padded ones are counted as if
+            all were the longest. None to count trajectories.
+        packing: Concatenate the rows of a micro-batch without padding. Position ids, which restart
+            at 0, separate them in the attention.
         attention: transformers' name of the attention implementation.
         dtype: Dtype of the arithmetic; weights and optimiser have float32.
     """

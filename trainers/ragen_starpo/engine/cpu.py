@@ -12,47 +12,47 @@ from verl.plugin.platform import PlatformBase, PlatformRegistry
 
 
 class _CpuModule(types.ModuleType):
-    """`torch.cpu` with what verl asks of every device's module."""
+    """`torch.cpu` with the functions that verl expects of a device's module."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch.cpu, name)
 
     def max_memory_allocated(self) -> int:
-        """Bytes of a device's own memory: 0."""
+        """Return 0: a CPU has no device memory."""
         return 0
 
     max_memory_reserved = memory_allocated = memory_reserved = max_memory_allocated
 
     def mem_get_info(self) -> tuple[int, int]:
-        """Free and all bytes of a device's own memory."""
+        """Return free and total bytes of device memory."""
         return 0, 0
 
     def get_device_name(self) -> str:
-        """Name the device; verl looks up operations a second by it, and knows none of a CPU."""
+        """Return a name for which verl knows no peak FLOPS."""
         return "CPU"
 
     def empty_cache(self) -> None:
-        """Do nothing: a CPU keeps none."""
+        """Do nothing: a CPU has no cache."""
 
     def set_rng_state(self, state: torch.Tensor) -> None:
-        """Set torch's generator: verl restores it by the device's name too."""
+        """Set torch's generator, which verl restores for each device."""
         torch.set_rng_state(state)
 
 
 @PlatformRegistry.register(platform="cpu")
 class CpuPlatform(PlatformBase):
-    """Answers for a host without accelerator, see verl's `PlatformBase` for each question."""
+    """A host without accelerator, see verl's `PlatformBase` for each method."""
 
     device_name = "cpu"
     vendor_name = "cpu"
     device_module = _CpuModule("torch.cpu")
 
     def is_available(self) -> bool:
-        """Return True: every host has one."""
+        """Return True."""
         return True
 
     def current_device(self) -> torch.device:  # type: ignore[override]
-        """Return the device itself: verl moves tensors to what it gets, and 0 would be a GPU."""
+        """Return the device instead of an index: verl moves tensors to it, and 0 would be a GPU."""
         return torch.device("cpu")
 
     def device_count(self) -> int:
@@ -60,22 +60,22 @@ class CpuPlatform(PlatformBase):
         return 1
 
     def set_device(self, device_index: int) -> None:
-        """Do nothing: there is one device."""
+        """Do nothing."""
 
     def synchronize(self, device_index: int | None = None) -> None:
-        """Do nothing: work on the CPU is complete when its call returns."""
+        """Do nothing: operations on a CPU are synchronous."""
 
     def manual_seed(self, seed: int) -> None:
-        """Do nothing: torch's own seed is the CPU's."""
+        """Do nothing: `torch.manual_seed` seeds the CPU."""
 
     def manual_seed_all(self, seed: int) -> None:
-        """Do nothing, as `manual_seed`."""
+        """Do nothing."""
 
     def set_allocator_settings(self, settings: str) -> None:
-        """Do nothing: a CPU's is not set."""
+        """Do nothing."""
 
     def empty_cache(self) -> None:
-        """Do nothing: a CPU keeps none."""
+        """Do nothing: a CPU has no cache."""
 
     def get_device_capability(
         self,
@@ -89,7 +89,7 @@ class CpuPlatform(PlatformBase):
         return "gloo"
 
     def visible_devices_envvar(self) -> str:
-        """Return the variable that verl reads device lists from; it is not set on a CPU host."""
+        """Return the variable of visible devices, which a CPU host does not set."""
         return "CUDA_VISIBLE_DEVICES"
 
     @contextlib.contextmanager
@@ -104,7 +104,7 @@ class CpuPlatform(PlatformBase):
         """Do nothing."""
 
     def ray_resource_name(self) -> str:
-        """Return the resource that Ray hands out; on CPU hosts its number is only a count."""
+        """Return Ray's resource; on CPU hosts its number only counts processes."""
         return "GPU"
 
     def ray_noset_envvars(self) -> list[str]:
@@ -112,7 +112,7 @@ class CpuPlatform(PlatformBase):
         return []
 
     def is_ipc_supported(self) -> bool:
-        """Return False: tensors are not shared between processes."""
+        """Return False: processes do not share tensors."""
         return False
 
     def cudart(self) -> None:

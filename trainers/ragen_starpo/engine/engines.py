@@ -1,6 +1,7 @@
-"""verl's FSDP engines on a CPU or a GPU, with their defects put right.
+"""verl's FSDP engines on a CPU or a GPU, with fixes for defects of verl 0.9.1.
 
-Import `ragen_starpo.engine.platform` and call `prepare` first: verl reads the device on import.
+Call `ragen_starpo.engine.platform.prepare` before importing this module: verl reads the device on
+import.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, ClassVar
 import torch
 from peft import LoraConfig, get_peft_model
 from tensordict import NonTensorData, TensorDict
+from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
 from verl.utils.device import get_device_name, get_vendor
@@ -24,13 +26,12 @@ from verl.workers.engine.fsdp.transformer_impl import (
 
 from ragen_bench.errors import UserError
 from ragen_starpo.engine.loading import load_weights
-from ragen_starpo.engine.log_probs import log_probs_of
 from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.quiet import prints_logged
 
 STRATEGY = "fsdp2"
 _VERL: Any = transformer_impl
-"""The module where verl's engine looks its functions up."""
+"""Module in which verl's engine looks up its functions."""
 _HEAD = "score"
 """transformers' name of a value head."""
 _SUPPORTED = {
@@ -39,27 +40,29 @@ _SUPPORTED = {
     "use_fused_kernels": False,
     "use_liger": False,
 }
-"""Settings of verl's models and engines that have only this value here."""
+"""Settings of verl's models and engines that must keep these values."""
+_AT_ONCE = 1 << 24
+"""Logits that are normalised at once, which bounds extra memory."""
 
 
-def draws_apart() -> AbstractContextManager[None]:
-    """Return a context whose draws, by torch's generators here, do not change those after it."""
+def isolate_rng() -> AbstractContextManager[None]:
+    """Return a context that restores the states of torch's generators at its end."""
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     return torch.random.fork_rng(devices)
 
 
-class _Local:
-    """What both engines do differently from verl's.
+class _EngineFixes:
+    """Changes to verl's engines that policies and critics share.
 
     Attributes:
-        auto_class: of transformers, that loads the model.
-        new: weights that a folder need not have.
-        measures: whether a step is measured and not taken.
+        auto_class: Class of transformers that loads the model.
+        new: Names of weights that a folder need not have.
+        skips_step: True to compute the gradient's norm without a step.
     """
 
     auto_class: ClassVar[Any]
     new: ClassVar[frozenset[str]] = frozenset()
-    measures = False
+    skips_step = False
 
     engine_config: Any
     model_config: Any
@@ -68,44 +71,42 @@ class _Local:
     optimizer: Any
 
     def initialize(self) -> None:
-        """Build all of it, and check that rows can be packed where they are to be.
+        """Build the model, and check that its rows can be packed if they will be.
 
         Raises:
-            UserError: if they cannot.
+            UserError: The model mixes packed rows.
         """
         super().initialize()  # type: ignore[misc]
         if self.model_config.use_remove_padding:
             self._check_packing()
 
     def _build_model_optimizer(self) -> None:
-        """Build all of it, so that what is drawn anew follows from the configured seed.
+        """Build model and optimiser, initialising new weights from the configured seed.
 
-        verl has no seed for it: adapters and the value head are those of torch's generator.
+        verl draws adapters and the value head from torch's global generator.
         """
-        with draws_apart():
+        with isolate_rng():
             torch.manual_seed(self.engine_config.seed)
             super()._build_model_optimizer()  # type: ignore[misc]
 
     def get_per_tensor_param(self, **_: Any) -> Any:
-        """Return all weights for the engine that samples, adapters merged, see `merged_weights`."""
+        """Return all weights for the sampling engine, with adapters merged."""
         return merged_weights(self.module), None
 
     def _build_module(self) -> Any:
-        """Load the model with the attention that its configuration names; as verl, once a mesh.
+        """Load the model with the attention implementation of its configuration.
 
-        Defects of verl 0.9.1: `load_valuehead_model` asks for flash-attention whatever is
-        configured, so no critic loads without that package; for policies, weights that a folder
-        lacks are random without an error, see `load_weights`; and models without
-        `num_key_value_heads`, as GPT-2, are refused. What else verl's method does is for settings
-        that are refused here.
+        Defects of verl 0.9.1: `load_valuehead_model` always asks for flash-attention, so no critic
+        loads without that package. Weights that a policy's folder lacks are random without an
+        error, see `load_weights`. Models without `num_key_value_heads`, as GPT-2, are refused.
 
         Raises:
-            UserError: for one of them.
+            UserError: A setting is not supported.
         """
         self._check_settings()
         config = self.model_config.hf_config
-        # Only the first process needs the weights, which verl sends to the others; tied ones would
-        # come apart.
+        # Only rank 0 needs the weights, which verl sends to the others; but that would untie
+        # tied ones.
         tied = getattr(config, "tie_word_embeddings", True)
         with get_init_weight_context_manager(not tied, self.device_mesh)():
             module = load_weights(self.auto_class, self.model_config.local_path, config, self.new)
@@ -116,20 +117,17 @@ class _Local:
         return module
 
     def _check_packing(self) -> None:
-        """Check that what is said of a row is the same whatever is packed before it.
+        """Check that a row's outputs do not depend on the row that is packed before it.
 
-        Layers that carry a state from token to token, as of Mamba, do not ask for position ids.
-
-        Raises:
-            UserError: if it is not.
+        Layers that carry a state from token to token, as Mamba's, ignore position ids.
         """
-        of_second_rows = []
+        outputs_of_second_rows = []
         with self.eval_mode():  # type: ignore[attr-defined]
             for token in (0, 1):
                 outputs = self.infer_batch(_two_rows(token))["model_output"]  # type: ignore[attr-defined]
-                # Of its first token; after its last one there is none to speak of.
-                of_second_rows += [rows.unbind()[1][0] for rows in outputs.values()]
-        if not torch.equal(*of_second_rows):
+                # The output at the last token predicts nothing, so compare the first token's.
+                outputs_of_second_rows += [rows.unbind()[1][0] for rows in outputs.values()]
+        if not torch.equal(*outputs_of_second_rows):
             raise UserError(
                 f"models of the type {self.module.config.model_type!r} mix rows that are packed "
                 "into one; set cluster.packing=off"
@@ -158,11 +156,11 @@ class _Local:
             self.engine_config.forward_only = forward_only
 
     def optimizer_step(self) -> float:
-        """Take a step, and log rather than print that a gradient was not finite.
+        """Take a step and return the gradient's norm; with `skips_step`, drop the gradient.
 
-        Where a step is only measured, return the norm of the gradient, and drop the gradient.
+        verl prints that a gradient is not finite; here it is logged.
         """
-        if self.measures:
+        if self.skips_step:
             gradients = [part.grad for part in self.module.parameters() if part.grad is not None]
             total = torch.nn.utils.get_total_norm(gradients)
             self.optimizer.zero_grad()
@@ -172,7 +170,7 @@ class _Local:
         return norm
 
 
-class PolicyEngine(_Local, FSDPEngineWithLMHead):  # type: ignore[misc]
+class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
     """A language model."""
 
     auto_class = AutoModelForCausalLM
@@ -180,24 +178,24 @@ class PolicyEngine(_Local, FSDPEngineWithLMHead):  # type: ignore[misc]
     def prepare_model_outputs(self, *given: Any, **named: Any) -> Any:
         """Compute log-probabilities and entropies of a micro-batch.
 
-        Defect of verl 0.9.1: without flash-attention it normalises the logits of one token after
-        the other, which takes half of a small model's update.
+        Defect of verl 0.9.1: without flash-attention it normalises logits token by token, which
+        takes half of a small model's update.
         """
-        theirs, _VERL.logprobs_from_logits = _VERL.logprobs_from_logits, log_probs_of
+        original, _VERL.logprobs_from_logits = _VERL.logprobs_from_logits, compute_log_probs
         try:
             return super().prepare_model_outputs(*given, **named)
         finally:
-            _VERL.logprobs_from_logits = theirs
+            _VERL.logprobs_from_logits = original
 
 
-class ValueEngine(_Local, FSDPEngineWithValueHead):  # type: ignore[misc]
-    """A language model with one value at each token in place of its output layer."""
+class ValueEngine(_EngineFixes, FSDPEngineWithValueHead):  # type: ignore[misc]
+    """A language model whose output layer is replaced by a value head."""
 
     auto_class = AutoModelForTokenClassification
     new = frozenset({f"{_HEAD}.weight", f"{_HEAD}.bias"})
 
     def _build_module(self) -> Any:
-        """Load the backbone, with a new value head and no dropout beside it."""
+        """Load the backbone, with a new value head and no dropout before it."""
         self.model_config.hf_config.num_labels = 1
         self.model_config.hf_config.classifier_dropout = 0.0
         return super()._build_module()
@@ -205,8 +203,8 @@ class ValueEngine(_Local, FSDPEngineWithValueHead):  # type: ignore[misc]
     def _build_lora_module(self, module: Any) -> Any:
         """Adapt the backbone, and train the head in full.
 
-        Defect of verl 0.9.1: it wraps a critic as a model that generates, which fails, and with
-        `all-linear` it would freeze the head as it was drawn and adapt that.
+        Defect of verl 0.9.1: it wraps a critic as a generating model, which fails. With
+        `all-linear` it would also freeze the new head and adapt it.
         """
         model = self.model_config
         module.enable_input_require_grads()  # for gradient checkpointing behind frozen embeddings
@@ -221,8 +219,26 @@ class ValueEngine(_Local, FSDPEngineWithValueHead):  # type: ignore[misc]
         return adapted
 
 
+def compute_log_probs(
+    logits: Tensor,
+    labels: Tensor,
+    inplace_backward: bool = False,  # noqa: ARG001 - verl's name
+) -> Tensor:
+    """Return the log-probability of each label, normalising many rows of logits at once.
+
+    Args:
+        logits: (tokens, vocabulary).
+        labels: (tokens,) ids.
+        inplace_backward: Unused; verl's function has it.
+    """
+    rows = max(1, _AT_ONCE // logits.shape[-1])
+    # Half precision is too coarse for a sum over a vocabulary.
+    norms = torch.cat([torch.logsumexp(part.float(), dim=-1) for part in torch.split(logits, rows)])
+    return logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - norms
+
+
 def _two_rows(token: int) -> TensorDict:
-    """Return two rows of two tokens; the first row repeats a token, the second is the same."""
+    """Return a row that repeats the token, and a second row that does not depend on it."""
     ids = torch.tensor([[token, token], [0, 1]])
     places = torch.arange(2).expand(2, 2).clone()
     return TensorDict(
@@ -239,7 +255,7 @@ def _two_rows(token: int) -> TensorDict:
 
 
 def register() -> None:
-    """Tell verl's registry of these engines; with a vendor they come before verl's own."""
+    """Register these engines; verl prefers engines with a vendor to its own."""
     where = {"backend": STRATEGY, "device": get_device_name(), "vendor": get_vendor()}
     EngineRegistry.register(model_type="language_model", **where)(PolicyEngine)
     EngineRegistry.register(model_type="value_model", **where)(ValueEngine)

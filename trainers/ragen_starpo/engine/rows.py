@@ -1,4 +1,7 @@
-"""Converts our batches to verl's, which are unpadded and speak of the token that follows."""
+"""Converts token batches to verl's unpadded rows, and outputs back.
+
+verl's output at position t is about token t + 1; here, position t is about token t.
+"""
 
 from __future__ import annotations
 
@@ -19,64 +22,54 @@ _COLUMN = "column:"
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a micro-batch, without those that only fill it up.
+    """The rows of a micro-batch, without fillers.
 
     Attributes:
-        real: (rows of verl,) which of verl's rows they are.
+        real: (rows of verl,) False on fillers.
         mask: (rows, tokens) 1 on sampled tokens.
-        columns: what belongs to the rows, `mask` included.
+        columns: Tensors with one entry per row, `mask` included.
     """
 
     real: Tensor
     mask: Tensor
     columns: Mapping[str, Tensor]
 
-    def aligned(self, output: Tensor) -> Tensor:
-        """Return what verl computed of each token as (rows, tokens), 0 but on sampled tokens.
-
-        Args:
-            output: jagged; at position t it speaks of the token t + 1, given those up to t.
-        """
-        return aligned(output, self.mask.shape[1])[self.real].where(self.mask.bool(), 0.0)
+    def align(self, output: Tensor) -> Tensor:
+        """Return verl's jagged output as (rows, tokens), 0 except on sampled tokens."""
+        return align_output(output, self.mask.shape[1])[self.real].where(self.mask.bool(), 0.0)
 
 
-def check(batch: TokenBatch) -> None:
-    """Check that a batch can be worked on.
+def check_batch(batch: TokenBatch, columns: Mapping[str, Tensor]) -> None:
+    """Check that a batch can be trained on, with its columns.
 
     Raises:
-        ValueError: if it has no row, no sampled token, or a sampled token with nothing before it.
+        ValueError: The batch has no sampled token, a sequence begins with one, or a column has
+            another number of rows.
     """
     if not len(batch) or not batch.mask.any():
         raise ValueError("the batch has no sampled token")
     if batch.mask[:, 0].any():
         raise ValueError("a sampled token is the first of its sequence; nothing predicts it")
 
-
-def check_columns(batch: TokenBatch, columns: Mapping[str, Tensor]) -> None:
-    """Check that columns belong to a batch.
-
-    Raises:
-        ValueError: if one has another number of rows.
-    """
     for name, column in columns.items():
         if len(column) != len(batch):
             raise ValueError(f"{name} has {len(column)} rows, the batch has {len(batch)}")
 
 
-def by_length(batch: TokenBatch) -> Tensor:
-    """Return the rows from the shortest on, so that micro-batches have little padding."""
+def sort_by_length(batch: TokenBatch) -> Tensor:
+    """Return row indices, shortest first, so that micro-batches have little padding."""
     return torch.argsort(batch.attention.sum(1), stable=True)
 
 
 def micro_batches(rows: int, largest: int) -> tuple[int, int]:
-    """Return the size of micro-batches, and how many rows fill up the last one.
+    """Return the size of micro-batches, and the number of fillers in the last one.
 
-    verl wants equal sizes. There are as few micro-batches as `largest` allows, all as small as
-    that permits, so fewer rows are filled up than there are micro-batches.
+    verl requires equal sizes. The number of micro-batches is minimal, then their size, so there
+    are fewer fillers than micro-batches.
 
     Args:
-        rows: at least 1.
-        largest: rows that a micro-batch may have, at least 1.
+        rows: Number of rows, at least 1.
+        largest: Maximum rows of a micro-batch, at least 1.
     """
     count = ceil(rows / largest)
     size = ceil(rows / count)
@@ -85,11 +78,11 @@ def micro_batches(rows: int, largest: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Limit:
-    """What a micro-batch may have.
+    """The limit of a micro-batch.
 
     Attributes:
-        rows: the most, where they are counted.
-        tokens: the most, of rows that are packed; None to count rows.
+        rows: Maximum rows; used if `tokens` is None.
+        tokens: Maximum tokens of packed rows.
     """
 
     rows: int
@@ -98,11 +91,8 @@ class Limit:
     def division(self, size: int) -> dict[str, bool | int]:
         """Return verl's settings of micro-batches.
 
-        By tokens it puts rows together by their lengths, in as few micro-batches of about equal
-        work as that allows.
-
-        Args:
-            size: of micro-batches by rows.
+        With a token limit, verl groups rows by length into the fewest micro-batches of about equal
+        work. Otherwise each has `size` rows.
         """
         if self.tokens is None:
             return {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": size}
@@ -110,12 +100,12 @@ class Limit:
 
 
 def limit_of(rows: int, computing: Computing, longest: int) -> Limit:
-    """Return the limit of micro-batches, so that memory is what the recipe says.
+    """Return the limit of micro-batches that keeps memory within the recipe's settings.
 
     Args:
-        rows: that the recipe allows.
-        computing: of the model. Padded rows are as many as would fit if all were the longest.
-        longest: the tokens of the longest row. Packed rows may have as many together, since verl
+        rows: Maximum rows that the recipe allows.
+        computing: The model's settings. Padded rows are counted as if all were the longest.
+        longest: Tokens of the longest row. The limit of packed rows is never below it, since verl
             has one limit for all micro-batches.
     """
     if computing.tokens is None:
@@ -135,29 +125,31 @@ def to_verl(
 ) -> TensorDict:
     """Return a batch for verl's worker, with micro-batches of at most `largest` rows.
 
-    A row that fills up the last micro-batch has one token and no sampled one.
+    A filler has one token, which is not sampled.
 
     Args:
-        batch: see `check`.
-        columns: of as many rows as the batch.
-        largest: rows of a micro-batch.
-        temperature: by which logits are divided.
-        computing: may have micro-batches of so many tokens instead.
-        longest: the tokens of the longest row of another process, where there are several: all have
-            to compute as many micro-batches.
+        batch: Sequences, see `check_batch`.
+        columns: Tensors with one entry per row of the batch.
+        largest: Maximum rows of a micro-batch.
+        temperature: Divisor of the logits.
+        computing: The model's settings; a token limit in it replaces `largest`.
+        longest: Tokens of the longest row over all processes, which must compute equally many
+            micro-batches; 0 for one process.
     """
     lengths = batch.attention.sum(1).clamp(min=1).tolist()
     limit = limit_of(largest, computing, max(longest, *lengths))
     size, extra = micro_batches(len(batch), limit.rows if limit.tokens is None else len(batch))
     lengths += [1] * extra
     ids = functional.pad(batch.ids, (0, 0, 0, extra))
-    # Every real column, so that verl splits it with the rows; an extra row of it is never read.
-    carried = {"mask": batch.mask, **columns}
-    tensors = {_COLUMN + name: _extended(column, extra) for name, column in carried.items()}
+    # verl splits columns with the rows. The values on fillers are never read.
+    tensors = {
+        _COLUMN + name: torch.cat([column, column.new_zeros((extra, *column.shape[1:]))])
+        for name, column in {"mask": batch.mask, **columns}.items()
+    }
     return TensorDict(
         {
-            "input_ids": _jagged([row[:end] for row, end in zip(ids, lengths, strict=True)]),
-            "position_ids": _jagged([torch.arange(end) for end in lengths]),
+            "input_ids": _make_jagged([row[:end] for row, end in zip(ids, lengths, strict=True)]),
+            "position_ids": _make_jagged([torch.arange(end) for end in lengths]),
             "loss_mask": tensors[_COLUMN + "mask"],
             "real": torch.arange(len(ids)) < len(batch),
             **tensors,
@@ -169,7 +161,7 @@ def to_verl(
     )
 
 
-def rows_of(micro_batch: TensorDict) -> Rows:
+def read_rows(micro_batch: TensorDict) -> Rows:
     """Return the rows of one of verl's micro-batches, on its device."""
     real = micro_batch["real"]
     columns = {
@@ -180,11 +172,11 @@ def rows_of(micro_batch: TensorDict) -> Rows:
     return Rows(real, columns["mask"], columns)
 
 
-def aligned(output: Tensor, width: int) -> Tensor:
-    """Return verl's jagged output as (rows, width), where position t speaks of the token t.
+def align_output(output: Tensor, width: int) -> Tensor:
+    """Return verl's jagged output as (rows, width), where position t is about token t.
 
-    What verl says after a row's last token, of a token that is not there, lies on padding or is
-    left out.
+    verl's output at a row's last token is about a token that does not exist; it lands on padding or
+    is cut off.
     """
     lengths = output.offsets().diff()  # type: ignore[attr-defined]
     inside = torch.arange(width, device=lengths.device) < lengths[:, None]
@@ -193,9 +185,5 @@ def aligned(output: Tensor, width: int) -> Tensor:
     return functional.pad(padded[:, :-1], (1, 0))
 
 
-def _jagged(rows: list[Tensor]) -> Tensor:
+def _make_jagged(rows: list[Tensor]) -> Tensor:
     return torch.nested.as_nested_tensor(rows, layout=torch.jagged)
-
-
-def _extended(column: Tensor, extra: int) -> Tensor:
-    return torch.cat([column, column.new_zeros((extra, *column.shape[1:]))])

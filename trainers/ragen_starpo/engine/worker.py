@@ -1,8 +1,8 @@
-"""The models that are trained, on token batches and plain tensors.
+"""Policy, critic and reference, on token batches and plain tensors.
 
-All tensors of tokens are (sequences, tokens), aligned as `TokenBatch` says: position t speaks of
-the token t, given those before it. They are given and returned on the CPU; a loss function gets its
-rows on the model's device.
+Tensors of tokens are (sequences, tokens), aligned as in `TokenBatch`: position t is about token t,
+given the tokens before it. Inputs and results are on the CPU; a loss function gets its rows on the
+model's device.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from ragen_starpo.engine.backend import Backend, Kind
 
 Contribution: TypeAlias = tuple[Tensor, Mapping[str, Tensor | float]]
-"""What some rows add to the loss of their mini-batch, and means over their sampled tokens.
+"""Contribution of some rows to their mini-batch's loss, and means over their sampled tokens.
 
-The contributions of all micro-batches are summed; the means are averaged, weighted by sampled
-tokens. So neither depends on how rows are divided, if a loss's denominators are those of the whole
-mini-batch: see `ragen_starpo.algorithms.aggregation`, and pass the weights as a column.
+Contributions of micro-batches are summed; means are averaged, weighted by sampled tokens. Neither
+depends on the division into micro-batches if a loss's denominators are those of the mini-batch:
+pass the weights of `ragen_starpo.algorithms.aggregation` as a column.
 """
 PolicyLossFunction: TypeAlias = Callable[[Tensor, Tensor, Mapping[str, Tensor]], Contribution]
-"""Of log-probabilities, entropies and columns of the same rows, the column `mask` among them."""
+"""Takes log-probabilities, entropies and columns of the same rows, including `mask`."""
 ValueLossFunction: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Contribution]
-"""Of values and columns of the same rows, the column `mask` among them."""
-_OF_POLICIES = ("log_probs", "entropy")
-"""What verl's engine says of a policy's tokens."""
+"""Takes values and columns of the same rows, including `mask`."""
+_POLICY_OUTPUTS = ("log_probs", "entropy")
+"""Names of a policy's outputs in verl's engine."""
 
 
 class _Model:
-    """What every model has: micro-batches, see `Policy`, and a backend."""
+    """A model in a backend, which divides batches into micro-batches."""
 
     def __init__(self, backend: Backend, micro_batch_size: int, computing: Computing) -> None:
         if micro_batch_size < 1:
-            raise UserError(f"micro_batch_size is at least 1, got {micro_batch_size}")
+            raise UserError(f"micro_batch_size must be at least 1, got {micro_batch_size}")
         self._backend = backend
         self._micro_batch_size = micro_batch_size
         self._computing = computing
@@ -53,11 +53,11 @@ class _Model:
     def _outputs(self, batch: TokenBatch, names: Sequence[str], temperature: float) -> list[Tensor]:
         from ragen_starpo.engine import rows
 
-        data = self._ordered(batch, {}, temperature)
+        data = self._to_verl(batch, {}, temperature)
         outputs = self._backend.outputs(data)
-        played = rows.rows_of(data)
-        back = torch.argsort(rows.by_length(batch))
-        return [played.aligned(outputs[name])[back] for name in names]
+        sorted_rows = rows.read_rows(data)
+        inverse = torch.argsort(rows.sort_by_length(batch))
+        return [sorted_rows.align(outputs[name])[inverse] for name in names]
 
     def _step(
         self,
@@ -67,50 +67,55 @@ class _Model:
         loss_fn: Callable[..., Contribution],
         temperature: float,
     ) -> dict[str, float]:
-        tally = _Tally()
+        sums: dict[str, float] = {}
+        tokens = 0
 
-        def tallied(*given: Any) -> Contribution:
-            contribution, means = loss_fn(*given)
-            tally.add(means, int(given[-1]["mask"].sum()))
-            return contribution, means
+        def loss_with_sums(*inputs: Any) -> Contribution:
+            nonlocal tokens
+            loss, means = loss_fn(*inputs)
+            count = int(inputs[-1]["mask"].sum())
+            tokens += count
+            for name, mean in means.items():
+                value = mean.item() if isinstance(mean, Tensor) else mean
+                sums[name] = sums.get(name, 0.0) + value * count
+            return loss, means
 
-        data = self._ordered(batch, columns, temperature)
-        taken = self._backend.step(data, loss_on_rows(tallied, names))
-        return {**tally.means(), **taken}
+        data = self._to_verl(batch, columns, temperature)
+        metrics = self._backend.step(data, loss_on_rows(loss_with_sums, names))
+        return {**{name: total / tokens for name, total in sums.items()}, **metrics}
 
-    def _ordered(
+    def _to_verl(
         self, batch: TokenBatch, columns: Mapping[str, Tensor], temperature: float
     ) -> TensorDict:
-        """Return rows of verl, from the shortest on."""
+        """Return the batch as verl's rows, shortest first."""
         from ragen_starpo.engine import rows
 
-        rows.check(batch)
-        rows.check_columns(batch, columns)
-        order = rows.by_length(batch)
-        ordered = {name: column[order] for name, column in columns.items()}
+        rows.check_batch(batch, columns)
+        order = rows.sort_by_length(batch)
+        sorted_columns = {name: column[order] for name, column in columns.items()}
         return rows.to_verl(
-            batch.rows(order), ordered, self._micro_batch_size, temperature, self._computing
+            batch.rows(order), sorted_columns, self._micro_batch_size, temperature, self._computing
         )
 
 
-class _Trained(_Model):
+class _TrainedModel(_Model):
     """A model with an optimiser."""
 
     def save_checkpoint(self, folder: Path) -> None:
         """Write weights, optimiser, learning-rate schedule and random states.
 
-        A folder of that name is replaced when the new one is complete.
+        An existing folder is replaced when the new one is complete.
         """
         self._backend.save_checkpoint(folder)
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Go on from a checkpoint; on a CPU, training is then equal to the bit.
+        """Restore a checkpoint; on a CPU, training then continues bit for bit.
 
-        It is unpickled, so load only what you wrote yourself. The global random states of torch,
-        NumPy and Python are set to those of the checkpoint.
+        The checkpoint is unpickled: load only files that you wrote yourself. It also sets the
+        global random states of torch, NumPy and Python.
 
         Raises:
-            UserError: if there is none, or of another model.
+            UserError: The folder has no checkpoint, or one of another model.
         """
         self._backend.load_checkpoint(folder)
 
@@ -119,50 +124,37 @@ class _LanguageModel(_Model):
     def log_probs(self, batch: TokenBatch, temperature: float = 1.0) -> tuple[Tensor, Tensor]:
         """Return log-probabilities of the sampled tokens, and entropies in nats; 0 elsewhere.
 
-        Both are of the distribution that each sampled token was drawn from.
-
-        Args:
-            batch: sequences.
-            temperature: by which logits are divided.
+        Both belong to the distribution, at this temperature, that each token was sampled from.
         """
-        log_probs, entropies = self._outputs(batch, _OF_POLICIES, temperature)
+        log_probs, entropies = self._outputs(batch, _POLICY_OUTPUTS, temperature)
         return log_probs, entropies
 
 
 class Reference(_LanguageModel):
-    """A language model that is not trained, as for a divergence from it.
-
-    Args:
-        model_dir: a folder that transformers reads.
-        micro_batch_size: the most sequences that are computed at once.
-        computing: how.
-
-    Raises:
-        UserError: if there is no model.
-    """
+    """A frozen language model, for the KL term; see `Policy` for the arguments."""
 
     def __init__(
         self, model_dir: Path, micro_batch_size: int, computing: Computing = PLAIN
     ) -> None:
-        backend = _backend("language_model", model_dir, None, None, computing=computing)
+        backend = _make_backend("language_model", model_dir, None, None, computing=computing)
         super().__init__(backend, micro_batch_size, computing)
 
 
-class Policy(_LanguageModel, _Trained):
+class Policy(_LanguageModel, _TrainedModel):
     """A language model that is trained, in float32.
 
     Args:
-        model_dir: a folder that transformers reads.
-        optimiser: of its weights or adapters.
-        micro_batch_size: the most sequences that are computed at once. Mini-batches have any
-            size: they are divided into as few equal micro-batches as possible, and the last one is
-            filled up with rows of one token that the loss function never sees.
-        lora: None to train all weights.
-        seed: of new adapters.
-        computing: how it computes.
+        model_dir: Folder that transformers reads.
+        optimiser: Optimiser settings of the weights or adapters.
+        micro_batch_size: Maximum sequences per forward pass. A mini-batch of any size is divided
+            into the fewest equal micro-batches; one-token fillers, which the loss function never
+            sees, complete the last one.
+        lora: Adapter settings; None to train all weights.
+        seed: Seed of new adapters.
+        computing: Precision, packing and token limit of micro-batches.
 
     Raises:
-        UserError: if there is no model.
+        UserError: The folder has no model.
     """
 
     def __init__(
@@ -175,7 +167,7 @@ class Policy(_LanguageModel, _Trained):
         seed: int = 0,
         computing: Computing = PLAIN,
     ) -> None:
-        backend = _backend("language_model", model_dir, optimiser, lora, seed, computing)
+        backend = _make_backend("language_model", model_dir, optimiser, lora, seed, computing)
         super().__init__(backend, micro_batch_size, computing)
         self._model_dir = Path(model_dir)
 
@@ -191,16 +183,16 @@ class Policy(_LanguageModel, _Trained):
         For supervised training, `loss_fn` returns minus the weighted sum of log-probabilities.
 
         Args:
-            batch: the mini-batch.
-            columns: tensors of as many rows as the batch, as `advantages`.
-            loss_fn: see `Contribution`; called once for each micro-batch.
-            temperature: that of the rollouts.
+            batch: The mini-batch.
+            columns: Tensors with one entry per row of the batch, as `advantages`.
+            loss_fn: Loss function, see `Contribution`; called once per micro-batch.
+            temperature: Temperature of the rollouts.
 
         Returns:
-            Its means; `loss`; `grad_norm` before clipping, and where that is not finite no step was
-            taken; `lr`, the rate of this step.
+            The means of `loss_fn`; `loss`; `lr`, the learning rate of this step; and `grad_norm`
+            before clipping. If `grad_norm` is not finite, no step was taken.
         """
-        return self._step(batch, columns, _OF_POLICIES, loss_fn, temperature)
+        return self._step(batch, columns, _POLICY_OUTPUTS, loss_fn, temperature)
 
     def gradient_norm(
         self,
@@ -209,24 +201,22 @@ class Policy(_LanguageModel, _Trained):
         loss_fn: PolicyLossFunction,
         temperature: float = 1.0,
     ) -> float:
-        """Return the norm of the gradient that `update` would clip and follow; take no step."""
-        data = self._ordered(batch, columns, temperature)
+        """Return the norm of the gradient that `update` would follow, without taking a step."""
+        data = self._to_verl(batch, columns, temperature)
         return self._backend.gradient_norm(data, loss_on_rows(loss_fn))
 
     def state_for_rollout(self) -> dict[str, Tensor]:
-        """Return copies of all weights, adapters merged, by the names of the model itself.
-
-        They are on the model's device.
+        """Return copies of all weights on the model's device, with adapters merged.
 
         `load_state_dict` of a transformers model of the same configuration takes them.
         """
         return self._backend.state()
 
     def save(self, folder: Path) -> None:
-        """Write a folder that transformers reads, in float32, adapters merged.
+        """Write a folder that transformers reads, in float32 with adapters merged.
 
-        Tokenizer, chat template and settings of generation are those of the model that training
-        began with. A folder of that name is replaced when the new one is complete.
+        Tokenizer, chat template and generation settings are copied from the initial model. An
+        existing folder is replaced when the new one is complete.
         """
         from ragen_starpo.engine.folders import write_model
 
@@ -234,19 +224,11 @@ class Policy(_LanguageModel, _Trained):
             write_model(draft, self._backend.state(), self._backend.module.config, self._model_dir)
 
 
-class Critic(_Trained):
-    """A language model's backbone with a new head that tells the value before each token.
+class Critic(_TrainedModel):
+    """A language model's backbone with a new head that predicts the value before each token.
 
-    Args:
-        model_dir: a folder that transformers reads; its output layer is not used.
-        optimiser: of its weights, or of its adapters and its head.
-        micro_batch_size: the most sequences that are computed at once.
-        lora: None to train all weights.
-        seed: of the head and of new adapters.
-        computing: how it computes.
-
-    Raises:
-        UserError: if there is no model.
+    See `Policy` for the arguments. The folder's output layer is not used; with adapters, the head
+    is trained in full.
     """
 
     def __init__(
@@ -259,11 +241,11 @@ class Critic(_Trained):
         seed: int = 0,
         computing: Computing = PLAIN,
     ) -> None:
-        backend = _backend("value_model", model_dir, optimiser, lora, seed, computing)
+        backend = _make_backend("value_model", model_dir, optimiser, lora, seed, computing)
         super().__init__(backend, micro_batch_size, computing)
 
     def values(self, batch: TokenBatch) -> Tensor:
-        """Return the value before each sampled token is drawn, 0 elsewhere."""
+        """Return the value before each sampled token, 0 elsewhere."""
         return self._outputs(batch, ["values"], 1.0)[0]
 
     def update(
@@ -275,15 +257,16 @@ class Critic(_Trained):
 
 def loss_on_rows(
     loss_fn: Callable[..., Contribution],
-    names: Sequence[str] = _OF_POLICIES,
+    names: Sequence[str] = _POLICY_OUTPUTS,
     processes: int = 1,
 ) -> Callable[..., Any]:
-    """Return a loss as verl calls it, on rows that `to_verl` made; it tells no figures.
+    """Return a loss function with verl's signature, on rows from `to_verl`; it has no metrics.
 
     Args:
-        loss_fn: of a model's outputs and columns of the same rows.
-        names: of the outputs, a policy's by default.
-        processes: that train; verl takes the mean of their gradients, and their contributions add.
+        loss_fn: Takes a model's outputs and the columns of the same rows.
+        names: Names of the outputs.
+        processes: Number of training processes. verl averages their gradients, while contributions
+            add up, so the loss is multiplied by it.
     """
     from ragen_starpo.engine import rows
 
@@ -292,31 +275,14 @@ def loss_on_rows(
         data: Any,
         dp_group: Any,  # noqa: ARG001 - verl's name
     ) -> tuple[Tensor, dict[str, float]]:
-        part = rows.rows_of(data)
-        outputs = [part.aligned(model_output[name]) for name in names]
-        return loss_fn(*outputs, part.columns)[0] * processes, {}
+        micro_batch = rows.read_rows(data)
+        outputs = [micro_batch.align(model_output[name]) for name in names]
+        return loss_fn(*outputs, micro_batch.columns)[0] * processes, {}
 
     return loss
 
 
-class _Tally:
-    """Means over sampled tokens, of micro-batches put together."""
-
-    def __init__(self) -> None:
-        self._sums: dict[str, float] = {}
-        self._tokens = 0
-
-    def add(self, means: Mapping[str, Tensor | float], tokens: int) -> None:
-        for name, mean in means.items():
-            value = mean.item() if isinstance(mean, Tensor) else mean
-            self._sums[name] = self._sums.get(name, 0.0) + value * tokens
-        self._tokens += tokens
-
-    def means(self) -> dict[str, float]:
-        return {name: total / self._tokens for name, total in self._sums.items()}
-
-
-def _backend(
+def _make_backend(
     kind: Kind,
     model_dir: Path,
     optimiser: OptimiserSettings | None,
@@ -324,12 +290,12 @@ def _backend(
     seed: int = 0,
     computing: Computing = PLAIN,
 ) -> Backend:
-    """Import verl, which takes seconds, and make a worker."""
+    """Import verl, which takes seconds, and load the model."""
     from ragen_starpo.engine.loading import check_folder
     from ragen_starpo.engine.platform import prepare
 
     check_folder(Path(model_dir))
     prepare()
-    from ragen_starpo.engine.backend import Backend, Blueprint
+    from ragen_starpo.engine.backend import Backend, ModelSpec
 
-    return Backend(Blueprint(kind, Path(model_dir), optimiser, lora, seed, computing))
+    return Backend(ModelSpec(kind, Path(model_dir), optimiser, lora, seed, computing))

@@ -1,19 +1,27 @@
-"""A process that samples responses by transformers for many episodes at once."""
+"""The `hf` rollout engine: a server that samples with transformers, and its parts in verl."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ray
+import torch
+import torch.distributed
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from torch import Tensor
-from verl.workers.rollout.replica import TokenOutput
+from verl.plugin.platform import get_platform
+from verl.workers.rollout.base import BaseRollout
+from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry, TokenOutput
 
+from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
 from ragen_envs.core.instances import RandomStream
+from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 
 _QUIET = 0.02
@@ -22,7 +30,7 @@ _QUIET = 0.02
 
 @dataclass(frozen=True)
 class Request:
-    """A request.
+    """A request for a response.
 
     Attributes:
         ids: The conversation so far.
@@ -48,7 +56,7 @@ class HFServer:
 
     def __init__(self, model_dir: str, largest: int) -> None:
         self._loaded = load(model_dir)
-        # A published model may have 16 bits; the trainer's has these.
+        # The trainer's weights are float32, also where the published ones have 16 bits.
         self._loaded.model.float()
         self._largest = largest
         self._waiting: list[tuple[Request, asyncio.Future[Sampled]]] = []
@@ -104,7 +112,7 @@ class HFServer:
         self._conversations = set()
 
     async def wake_up(self) -> None:
-        """Do nothing: the model is there."""
+        """Do nothing: the model stays in memory."""
 
     async def _answer(self) -> None:
         """Sample responses until no request waits."""
@@ -118,11 +126,11 @@ class HFServer:
                 : self._largest
             ]
             self._waiting = [pair for pair in self._waiting if pair not in alike]
-            asked = [request for request, _ in alike]
+            requests = [request for request, _ in alike]
             try:
-                decoder = self._decoder_of(sampling, len(alike))
-                answers = await asyncio.to_thread(_sampled, decoder, asked)
-            except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+                decoder = self._prepare_decoder(sampling, len(alike))
+                answers = await asyncio.to_thread(_sample, decoder, requests)
+            except Exception as error:  # noqa: BLE001 - raised in `generate`
                 self._decoder = None
                 for _, future in alike:
                     future.set_exception(error)
@@ -130,8 +138,8 @@ class HFServer:
                 for (_, future), sampled in zip(alike, answers, strict=True):
                     future.set_result(sampled)
 
-    def _decoder_of(self, sampling: Sampling, requests: int) -> Decoder:
-        """Return what has read earlier turns, if they were sampled so, with room for all."""
+    def _prepare_decoder(self, sampling: Sampling, requests: int) -> Decoder:
+        """Return the decoder with earlier turns in its cache; a new one for new settings."""
         slots = max(requests, min(self._largest, len(self._conversations)))
         if self._decoder is None or self._decoder[0] != sampling:
             self._decoder = sampling, Decoder(self._loaded, sampling, slots, log_probs=True)
@@ -140,9 +148,86 @@ class HFServer:
         return decoder
 
 
-def _sampled(decoder: Decoder, asked: Sequence[Request]) -> list[Sampled]:
-    """Return the answers to requests, with nothing else under way."""
-    answers = [decoder.submit(request.ids, RandomStream(*request.stream)) for request in asked]
+class HFAdapter(BaseRollout):
+    """Hands the weights of a training process to its server, a process on the same node."""
+
+    async def resume(self, tags: list[str]) -> None:
+        """Do nothing: the server keeps its memory."""
+
+    async def release(self) -> None:
+        """Do nothing, as `resume`."""
+
+    async def update_weights(
+        self,
+        weights: Iterable[tuple[str, Tensor]],
+        wire_format: str = "named_tensors",  # noqa: ARG002 - verl's name
+        global_steps: int | None = None,
+        **_: Any,
+    ) -> None:
+        """Send all weights to the server.
+
+        Args:
+            weights: Weights by the model's own names, with adapters merged.
+            wire_format: Unused: only whole tensors are sent.
+            global_steps: Version of the weights.
+        """
+        state = {name: tensor.cpu() for name, tensor in weights}
+        server = ray.get_actor(server_name(torch.distributed.get_rank()))
+        await server.take.remote(state, global_steps)
+
+
+class HFReplica(RolloutReplica):
+    """Starts a server on the node and device of each training process."""
+
+    async def launch_servers(self) -> None:
+        """Start the server.
+
+        Raises:
+            UserError: `cluster.tensor_parallel` is above 1.
+        """
+        if self.world_size != 1:
+            raise UserError("the engine hf samples in one process; set cluster.tensor_parallel=1")
+        workers: Any = self.workers  # verl types it as None until they exist
+        node, devices = await workers[0].__ray_call__.remote(_locate)
+        platform = get_platform()
+        visible = {platform.visible_devices_envvar(): devices} if devices else {}
+        independent = dict.fromkeys(platform.ray_noset_envvars(), "1")
+        server: Any = (
+            ray.remote(HFServer)
+            .options(
+                name=server_name(self.replica_rank),
+                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+                runtime_env={"env_vars": {**independent, **visible}},
+                max_concurrency=self.max_concurrency,
+                num_cpus=0,
+            )
+            .remote(self.model_config.path, self.config.max_num_seqs)
+        )
+        self.servers = [server]
+        self._server_handle = server
+        self._server_address = server_name(self.replica_rank)
+
+
+def register() -> None:
+    """Register this engine with verl."""
+    RolloutReplicaRegistry.register(HF_ENGINE, lambda: HFReplica)
+
+
+def server_name(rank: int) -> str:
+    """Return the Ray name of the server that samples for the training process of a rank."""
+    return f"ragen-hf-{rank}"
+
+
+def _locate(_worker: object) -> tuple[str, str]:
+    """Return the node of a training process, and its GPU, if it has one."""
+    context = ray.get_runtime_context()
+    ids = context.get_accelerator_ids().get("GPU", []) if torch.cuda.is_available() else []
+    return context.get_node_id(), ",".join(ids)
+
+
+def _sample(decoder: Decoder, requests: Sequence[Request]) -> list[Sampled]:
+    """Return the responses to all requests."""
+    answers = [decoder.submit(request.ids, RandomStream(*request.stream)) for request in requests]
     ended = 0
     while ended < len(answers):
         ended += len(decoder.collect())

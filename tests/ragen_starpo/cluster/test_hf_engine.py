@@ -11,7 +11,7 @@ ASKED = {"temperature": 1.0, "max_tokens": 6}
 
 
 def test_it_samples_in_32_bits_whatever_the_folder_has(warm):
-    from ragen_starpo.cluster.hf_server import HFServer
+    from ragen_starpo.cluster.hf_engine import HFServer
 
     assert load(str(warm)).model.dtype == torch.bfloat16
     model = HFServer(str(warm), 1)._loaded.model
@@ -22,7 +22,7 @@ class Talk:
     """Conversations with a server, and how many tokens its model has read."""
 
     def __init__(self, folder, largest):
-        from ragen_starpo.cluster.hf_server import HFServer
+        from ragen_starpo.cluster.hf_engine import HFServer
 
         self.read = 0
         self.server = HFServer(str(folder), largest)
