@@ -47,7 +47,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
         ),
         (["rollout.samples=1"], "rollout.samples has no effect as a setting of verl"),
         (["trainer.epochs=1"], "set one of trainer.logger, trainer.project_name"),
-        (["trainer.logger=["], "configuration: no viable alternative at input '[' in \"trainer.logger=[\""),
+        (["trainer.logger=["], "no viable alternative at input '[' in \"trainer.logger=[\""),
         (["trainer.logger=a,b"], "invalid override of verl's configuration: "),
         (["~trainer.logger"], "trainer.logger has no effect"),
         (["trainer"], "missing EQUAL"),
