@@ -12,7 +12,7 @@ from pathlib import Path
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import chunks
 from ragen_bench.runs.schema import Key
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 
 _WHY = "so that the bytes are the same"
 
@@ -41,7 +41,7 @@ def played_again(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> 
 
 def describe_resumption(recorded: int, again: int) -> str:
     """Return the numbers of recorded episodes, and of those played again, in words."""
-    there = f"{counted(recorded, 'episode')} {_are(recorded)} there already"
+    there = f"{pluralize(recorded, 'episode')} {_are(recorded)} there already"
     if not again:
         return there
     return f"{there}; the {again} of the unfinished group {_are(again)} played again, {_WHY}"

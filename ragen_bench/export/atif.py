@@ -23,7 +23,7 @@ from ragen_bench.export.episodes import (
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, Object, TurnRecord
 from ragen_envs.core.protocol import AnswerFormat
-from ragen_envs.core.tool_calls import Call, CallError, called
+from ragen_envs.core.tool_calls import Call, CallError, parse_calls
 
 SCHEMA = "ATIF-v1.8"
 _FUNCTION = "act"
@@ -156,7 +156,7 @@ def _calling(turn: TurnRecord, number: int, response_format: AnswerFormat) -> Ob
     calls = [Call(_FUNCTION, {"action": action}) for action in turn.actions]
     if response_format == "tools":
         with suppress(CallError):
-            message, calls = called(turn.answer)
+            message, calls = parse_calls(turn.answer)
     told = [
         {
             "tool_call_id": f"{number}-{place}",

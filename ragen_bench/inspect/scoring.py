@@ -14,7 +14,7 @@ from ragen_bench.inspect.figures import (
     normalised_low,
 )
 from ragen_bench.inspect.solving import STORED
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 
 
 @scorer(
@@ -33,7 +33,7 @@ def figures_of_episode() -> Scorer:
         return Score(
             value={name: nan if value is None else float(value) for name, value in values.items()},
             answer=state.output.completion,
-            explanation=f"{told['outcome']} in {counted(len(told['rewards']), 'turn')}",
+            explanation=f"{told['outcome']} in {pluralize(len(told['rewards']), 'turn')}",
             metadata=told,
         )
 

@@ -13,7 +13,7 @@ from typing import Any
 from ragen_bench.models.base import Message
 from ragen_envs.core.player import Player
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.core.tool_calls import Call, CallError, called
+from ragen_envs.core.tool_calls import Call, CallError, parse_calls
 
 SEE_LAST = "What came of all calls is told with the last one."
 """The result of each call of a response but the last."""
@@ -54,7 +54,7 @@ def with_tool_calls(messages: Sequence[Message], *, as_json: bool) -> list[dict[
 def _convert_response(text: str, number: int, as_json: bool) -> tuple[dict[str, Any], list[str]]:
     """Return the message of a response, and the ids of its calls."""
     try:
-        thought, calls = called(text)
+        thought, calls = parse_calls(text)
     except CallError:
         return {"role": "assistant", "content": text}, []
     # One provider demands ids of nine letters and digits.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Budget:
                 )
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The sentence that tells a player the budget, for games with several actions a turn."""
         return (
-            f"You have {counted(self.max_turns, 'turn')}, with at most "
-            f"{counted(self.max_actions_per_turn, 'action')} each and {self.max_actions} in all."
+            f"You have {pluralize(self.max_turns, 'turn')}, with at most "
+            f"{pluralize(self.max_actions_per_turn, 'action')} each and {self.max_actions} in all."
         )
 
     def must_allow(self, name: str, moves: int) -> None:

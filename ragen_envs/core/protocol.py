@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 
 ResponseFormat = Literal["think", "answer", "plain"]
 RESPONSE_FORMATS: tuple[ResponseFormat, ...] = get_args(ResponseFormat)
@@ -251,7 +251,7 @@ def feedback(turn: Turn) -> str:
             done += " What is not an action was skipped."
         if dropped:
             done += f" The last {_not_run(dropped)} not run."
-    budget = f"{counted(turns, 'turn')}, {counted(actions, 'action')}"
+    budget = f"{pluralize(turns, 'turn')}, {pluralize(actions, 'action')}"
     return f"{done} Reward: {points / 100:g}. Remaining: {budget}."
 
 

@@ -138,9 +138,11 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         self.pictured = pictured
         self._reward_fn = reward_fn
         self.observation_space = SharedText(
-            MAX_OBSERVATION, charset=_ordered(PRINTABLE | self.extra_characters)
+            MAX_OBSERVATION, charset=_sort_characters(PRINTABLE | self.extra_characters)
         )
-        self.action_space = SharedText(MAX_ACTION, min_length=0, charset=_ordered(PRINTABLE))
+        self.action_space = SharedText(
+            MAX_ACTION, min_length=0, charset=_sort_characters(PRINTABLE)
+        )
         self._has_extra_info = type(self).compute_extra_info is not TextGame.compute_extra_info
         self.is_running = False
         self.legal_actions = ()
@@ -422,6 +424,6 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         return board
 
 
-def _ordered(charset: frozenset[str]) -> str:
+def _sort_characters(charset: frozenset[str]) -> str:
     """Return the characters in one order, in which older Gymnasiums keep them when they sample."""
     return "".join(sorted(charset))

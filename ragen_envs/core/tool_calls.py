@@ -33,7 +33,7 @@ class CallError(ValueError):
     """Malformed calls. An unknown action is not an error, since the game reports it."""
 
 
-class Called(NamedTuple):
+class ParsedCalls(NamedTuple):
     """A response in the format ``tools``.
 
     Attributes:
@@ -45,7 +45,7 @@ class Called(NamedTuple):
     calls: list[Call]
 
 
-def called(answer: str) -> Called:
+def parse_calls(answer: str) -> ParsedCalls:
     """Parse a response.
 
     Raises:
@@ -55,7 +55,7 @@ def called(answer: str) -> Called:
     thought, *blocks = answer.split(_OPEN)
     if not blocks:
         raise CallError("no function was called")
-    return Called(thought.strip(), [_call(block) for block in blocks])
+    return ParsedCalls(thought.strip(), [_call(block) for block in blocks])
 
 
 def thought_before(answer: str) -> str:

@@ -24,9 +24,15 @@ from ragen_envs.core.protocol import (
     Parsed,
     format_answer,
 )
-from ragen_envs.core.tool_calls import Call, CallError, as_text, called
-from ragen_envs.core.typed_calls import TypedFunction, fault, read, typed, written
-from ragen_envs.core.wording import counted
+from ragen_envs.core.tool_calls import Call, CallError, as_text, parse_calls
+from ragen_envs.core.typed_calls import (
+    TypedFunction,
+    convert_arguments,
+    fault,
+    read_call,
+    write_call,
+)
+from ragen_envs.core.wording import pluralize
 
 OUT_OF_FORM = ""
 """The response to play for malformed calls: it runs nothing and costs the format penalty."""
@@ -116,7 +122,7 @@ def read_calls(env: Caller, reader: ActionReader, answer: str) -> Parsed:
         answer: Whole response, see `ragen_envs.core.tool_calls`.
     """
     try:
-        actions = actions_of(env, called(answer).calls)
+        actions = actions_of(env, parse_calls(answer).calls)
     except CallError:
         return BROKEN
     return reader.read(f" {SEPARATOR} ".join(actions), "plain")
@@ -149,7 +155,10 @@ def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
     calls = []
     for function, texts in groupby(actions, lambda action: _function_of(env, action)):
         if isinstance(function, TypedFunction):
-            calls += [Call(function.name, typed(function, read(function, t) or {})) for t in texts]
+            calls += [
+                Call(function.name, convert_arguments(function, read_call(function, t) or {}))
+                for t in texts
+            ]
             continue
         arguments: list[Any] = [_argument(function, text) for text in texts]
         arguments = [arguments] if takes_several(env) else arguments
@@ -193,7 +202,7 @@ def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, An
     schema: dict[str, Any] = {**item, **about}
     if takes_several(env):
         most = env.actions_this_turn
-        about = {"description": f"{function.argument} {counted(most, 'item')} at most."}
+        about = {"description": f"{function.argument} {pluralize(most, 'item')} at most."}
         schema = {"type": "array", "items": item, "minItems": 1, "maxItems": most, **about}
     name = parameter_of(env, function)
     return {
@@ -221,7 +230,7 @@ def _argument(function: Function, action: str) -> str | None:
 def _function_of(env: Caller, action: str) -> Function | TypedFunction:
     """Return the function that an action is a call of."""
     for function in env.functions:
-        reading = read if isinstance(function, TypedFunction) else _argument
+        reading = read_call if isinstance(function, TypedFunction) else _argument
         if reading(function, action) is not None:  # type: ignore[arg-type]  # each its own kind
             return function
     raise ValueError(f"{action!r} is not a call of {_names(env)}")
@@ -250,7 +259,7 @@ def _typed_action(env: Caller, function: TypedFunction, call: Call) -> str:
     for name, value in arguments.items():
         if isinstance(value, str):
             _check_spoken(env, name, value)
-    return written(function, arguments)
+    return write_call(function, arguments)
 
 
 def _read_arguments(call: Call) -> Any:

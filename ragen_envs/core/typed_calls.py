@@ -35,7 +35,7 @@ class Parameter(NamedTuple):
     def form(self) -> str:
         """Regular expression of the values, as in `FreeText.form`; it omits some numbers."""
         if self.choices:
-            return f"({'|'.join(map(_spelled, self.choices))})"
+            return f"({'|'.join(map(_spell, self.choices))})"
         if self.most:
             digits = len(str(self.most + 1)) - 1  # as many nines are no more than the greatest
             return f"[1-9][0-9]{{0,{digits - 1}}}"
@@ -78,13 +78,13 @@ class TypedFunction(NamedTuple):
     @property
     def form(self) -> str:
         """Regular expression of the texts of its calls, as in `FreeText.form`."""
-        return _spelled(self.name) + "".join(
-            f"{_spelled(f' {parameter.name}{_SIGN}')}{parameter.form}"
+        return _spell(self.name) + "".join(
+            f"{_spell(f' {parameter.name}{_SIGN}')}{parameter.form}"
             for parameter in self.parameters
         )
 
 
-def written(function: TypedFunction, arguments: Mapping[str, object]) -> str:
+def write_call(function: TypedFunction, arguments: Mapping[str, object]) -> str:
     """Return the text of a call.
 
     Args:
@@ -95,7 +95,7 @@ def written(function: TypedFunction, arguments: Mapping[str, object]) -> str:
     return " ".join([function.name, *values])
 
 
-def read(function: TypedFunction, text: str) -> dict[str, str] | None:
+def read_call(function: TypedFunction, text: str) -> dict[str, str] | None:
     """Return the arguments in the text of a call, unchanged; None if the text is not a call.
 
     Args:
@@ -110,7 +110,9 @@ def read(function: TypedFunction, text: str) -> dict[str, str] | None:
     return arguments if arguments is not None and arguments.keys() == names else None
 
 
-def typed(function: TypedFunction, arguments: Mapping[str, str]) -> dict[str, str | int]:
+def convert_arguments(
+    function: TypedFunction, arguments: Mapping[str, str]
+) -> dict[str, str | int]:
     """Convert the arguments of a call to the types of their schemas.
 
     Raises:
@@ -146,7 +148,7 @@ def form_of(functions: Iterable[TypedFunction]) -> str:
     return "|".join(function.form for function in functions)
 
 
-def _spelled(text: str) -> str:
+def _spell(text: str) -> str:
     """Return a text as character classes of one character each."""
     return "".join(f"[{character}]" for character in text)
 

@@ -26,7 +26,7 @@ from ragen_bench.pages.escaping import escape_csv_cell, link
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.suites import make_env
 from ragen_envs.core.scene import Scene
-from ragen_envs.core.tool_calls import CallError, called, thought_before
+from ragen_envs.core.tool_calls import CallError, parse_calls, thought_before
 from ragen_envs.registration import IDS
 from tests.growth import LINEAR, growth
 
@@ -67,7 +67,7 @@ READERS = {
     "plans": lambda text: plan_of(text, ("Up", "Down", "Left", "Right"), 5),
     "diversity": lambda text: diversity([text, text[1:]]),
     "reasoning": lambda text: without_reasoning(Completion(text), "think"),
-    "calls": called,
+    "calls": parse_calls,
     "thoughts before calls": thought_before,
     "strict JSON": lambda text: parse(text.encode()),
     "strict JSON of a text": lambda text: parse(json.dumps(text).encode()),

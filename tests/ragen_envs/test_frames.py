@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.protocol import feedback
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 from ragen_envs.games import frozen_lake, sokoban
 from ragen_envs.games.bandit.names import BOLD, STEADY
 from ragen_envs.games.bandit_multi_pull.env import COLOURS
@@ -50,19 +50,19 @@ def test_no_word_of_a_frame_is_an_action_of_any_game(id_):
 def test_no_word_of_the_line_on_an_answer_is_an_action(turns, actions, dropped, form, known):
     line = feedback((("Up",), (), dropped, form, known, -10, turns, actions))
     assert not set(re.findall(r"[a-z]+", line.lower())) & ACTIONS
-    assert line.endswith(f"Remaining: {counted(turns, 'turn')}, {counted(actions, 'action')}.")
+    assert line.endswith(f"Remaining: {pluralize(turns, 'turn')}, {pluralize(actions, 'action')}.")
 
 
 @pytest.mark.parametrize(
     ("number", "told"), [(0, "0 turns"), (1, "1 turn"), (2, "2 turns"), (11, "11 turns")]
 )
 def test_one_is_singular(number, told):
-    assert counted(number, "turn") == told
+    assert pluralize(number, "turn") == told
 
 
 def test_a_budget_is_told_in_the_singular_too():
-    assert Budget(1, 1, 1).told == "You have 1 turn, with at most 1 action each and 1 in all."
-    assert Budget().told == "You have 5 turns, with at most 5 actions each and 10 in all."
+    assert Budget(1, 1, 1).sentence == "You have 1 turn, with at most 1 action each and 1 in all."
+    assert Budget().sentence == "You have 5 turns, with at most 5 actions each and 10 in all."
     for told in (
         sokoban.text.rules(sokoban.text.CLASSIC.legend, 1, Budget(1)),
         frozen_lake.text.rules(

@@ -10,7 +10,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 
 EXAMPLE = "ACTION"
 COLOURS = ("Blue", "Green", "Red", "Yellow", "Purple")
@@ -147,7 +147,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         return round(self._gained / self._most, 9)
 
     def describe_rules(self) -> str:
-        turns = counted(self.budget.max_turns, "turn")
+        turns = pluralize(self.budget.max_turns, "turn")
         return (
             f"You are at a machine with {len(self._names)} arms. Each action pulls one.\n"
             f"Actions: {', '.join(self._names)}.\n"

@@ -14,7 +14,7 @@ from ragen_envs.games.countdown.expressions import Value
 from ragen_envs.games.countdown.generator import Generator
 from ragen_envs.games.countdown.rules import GAME, Deal
 from ragen_envs.games.countdown.solver import solution
-from ragen_envs.games.countdown.text import EXAMPLE, ExpressionReader, Tried
+from ragen_envs.games.countdown.text import EXAMPLE, ExpressionReader, Result
 
 WON_POINTS = 100
 """In hundredths of reward."""
@@ -100,7 +100,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
     """  # noqa: E501 (a Markdown table has one row a line)
 
     __slots__ = ("_deal", "_lines", "_nearest", "_tried", "_used", "_values")
-    _tried: dict[str, Tried]
+    _tried: dict[str, Result]
     _values: set[Value]
     variants = VARIANTS
     game = GAME
@@ -117,7 +117,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
     )
 
     @property
-    def tried(self) -> tuple[tuple[str, Tried], ...]:
+    def results(self) -> tuple[tuple[str, Result], ...]:
         """The different expressions that were tried so far, each with its result."""
         return tuple(self._tried.items())
 
@@ -140,7 +140,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         self._deal = instance
         self._tried = {}
         self._values = set()
-        self._lines = text.dealt(instance.numbers, instance.target)
+        self._lines = text.render_deal(instance.numbers, instance.target)
         self._nearest = float(min(abs(number - instance.target) for number in instance.numbers))
         self._used = 0.0
         return ExpressionReader(instance.numbers)
@@ -148,7 +148,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
     def apply_action(self, action: int) -> tuple[int, bool]:
         deal = self._deal
         answered = self.action_reader.actions[action]
-        line, tried = text.tried(answered, deal.numbers, deal.target)
+        line, tried = text.evaluate(answered, deal.numbers, deal.target)
         self._lines += f"\n{self.turn + 1}. {line}"
         self._tried[answered] = tried
         value = tried.value

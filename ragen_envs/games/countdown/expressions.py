@@ -69,11 +69,11 @@ def expression_of(text: str) -> Expression | None:
     The part after an equals sign is ignored. Linear in the length of the text, and total:
     any str is taken.
     """
-    return _read(text) if len(text) <= LONGEST else None
+    return _parse_expression(text) if len(text) <= LONGEST else None
 
 
 @lru_cache(maxsize=4096)
-def _read(whole: str) -> Expression | None:
+def _parse_expression(whole: str) -> Expression | None:
     text, _, _ = whole.partition("=")
     tokens = _TOKEN.findall(text)
     # Blanks separate numbers. Characters outside any token are dropped.
@@ -81,10 +81,10 @@ def _read(whole: str) -> Expression | None:
         return None
     if any(len(token) > _LONGEST_NUMBER for token in tokens):
         return None
-    return _Worked().through(tokens)
+    return _Evaluator().evaluate(tokens)
 
 
-class _Worked:
+class _Evaluator:
     """Works out tokens with two stacks, so that nesting costs no recursion."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class _Worked:
         self._waiting: list[str] = []
         self._by_zero = False
 
-    def through(self, tokens: list[str]) -> Expression | None:
+    def evaluate(self, tokens: list[str]) -> Expression | None:
         """Return the expression of the tokens; None if they are not an expression."""
         written: list[str] = []
         numbers: list[int] = []
@@ -101,7 +101,7 @@ class _Worked:
             if token in _OPERATIONS:
                 if not after_value:
                     return None
-                self._work_off(_OPERATIONS[token][0])
+                self._apply_operators(_OPERATIONS[token][0])
                 self._waiting.append(token)
                 written.append(f" {token} ")
                 after_value = False
@@ -111,7 +111,7 @@ class _Worked:
             if token == "(":
                 self._waiting.append(token)
             elif token == ")":
-                self._work_off(0)
+                self._apply_operators(0)
                 if not self._waiting:
                     return None
                 self._waiting.pop()
@@ -122,13 +122,13 @@ class _Worked:
             written.append(token)
         if not after_value:
             return None
-        self._work_off(0)
+        self._apply_operators(0)
         if self._waiting:
             return None
         value = None if self._by_zero else self._values[0]
         return Expression("".join(written), tuple(numbers), value)
 
-    def _work_off(self, precedence: int) -> None:
+    def _apply_operators(self, precedence: int) -> None:
         """Do the operations that wait since the last open parenthesis and bind at least so much."""
         while self._waiting and self._waiting[-1] != "(":
             bound, operation = _OPERATIONS[self._waiting[-1]]

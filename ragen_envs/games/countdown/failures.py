@@ -8,7 +8,7 @@ from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
 from ragen_envs.games.countdown.expressions import Value
-from ragen_envs.games.countdown.text import Tried
+from ragen_envs.games.countdown.text import Result
 
 
 class CountdownFailures(FailureLabeler):
@@ -18,13 +18,13 @@ class CountdownFailures(FailureLabeler):
 
     def read_state(self, env: Any) -> Hashable:
         """Return the expressions so far: each turn with a new one leads to another state."""
-        tried: tuple[tuple[str, Tried], ...] = env.tried
+        tried: tuple[tuple[str, Result], ...] = env.results
         return tried
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return the first expression that could not be used, if these are half of the turns."""
         unusable = [
-            step.number for step in episode.steps if step.actions and _tried(step).value is None
+            step.number for step in episode.steps if step.actions and _result_of(step).value is None
         ]
         if unusable and 2 * len(unusable) >= len(episode.steps):
             return Failure("unusable_expressions", unusable[0])
@@ -34,23 +34,23 @@ class CountdownFailures(FailureLabeler):
         """Return the first value from which one step leads to the target."""
         target = episode.instance.target
         for step in episode.steps:
-            if step.actions and _is_one_step_short(_tried(step), target):
+            if step.actions and _is_one_step_short(_result_of(step), target):
                 return Failure("one_step_short", step.number)
         return Failure("out_of_budget", len(episode.steps))
 
 
-def _tried(step: FinishedTurn) -> Tried:
+def _result_of(step: FinishedTurn) -> Result:
     """Return the result of a turn's expression."""
-    tried: Tried = dict(step.after)[step.actions[0]]
+    tried: Result = dict(step.after)[step.actions[0]]
     return tried
 
 
-def _is_one_step_short(tried: Tried, target: int) -> bool:
+def _is_one_step_short(tried: Result, target: int) -> bool:
     value = tried.value
-    return value is not None and any(target in _combined(value, n) for n in tried.rest)
+    return value is not None and any(target in _combine(value, n) for n in tried.rest)
 
 
-def _combined(value: Value, b: int) -> list[Fraction]:
+def _combine(value: Value, b: int) -> list[Fraction]:
     """Return all results of one operation on two numbers, in either order; b is not 0."""
     a = Fraction(value)
     values = [a + b, a - b, b - a, a * b, a / b]

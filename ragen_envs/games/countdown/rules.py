@@ -37,7 +37,7 @@ class Deal:
         return partition_of(digest, sixteenths=3)
 
 
-def unused(numbers: Iterable[int], used: Iterable[int]) -> list[int]:
+def remaining_numbers(numbers: Iterable[int], used: Iterable[int]) -> list[int]:
     """Return the numbers that were not used, in order; those that were used must be there."""
     rest = list(numbers)
     for number in used:

@@ -9,12 +9,12 @@ from math import inf
 from typing import NamedTuple
 
 from ragen_envs.core.protocol import ActionReader, FreeText, Parsed
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 from ragen_envs.games.countdown.expressions import LONGEST, Expression, Value, expression_of, plain
-from ragen_envs.games.countdown.rules import unused
+from ragen_envs.games.countdown.rules import remaining_numbers
 
 
-class Tried(NamedTuple):
+class Result(NamedTuple):
     """The result of an expression.
 
     Attributes:
@@ -47,17 +47,17 @@ def rules(count: int, turns: int) -> str:
         "Values are exact. Fractions and numbers below zero are allowed on the way.\n"
         "You are told the value of each expression, how far it is from the target, and which "
         "numbers it did not use.\n"
-        f"You have {counted(turns, 'turn')}."
+        f"You have {pluralize(turns, 'turn')}."
     )
 
 
-def dealt(numbers: Sequence[int], target: int) -> str:
+def render_deal(numbers: Sequence[int], target: int) -> str:
     """Return the line of the numbers and the target."""
     return f"Numbers: {', '.join(map(str, numbers))}. Target: {target}."
 
 
 @lru_cache(maxsize=4096)
-def tried(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str, Tried]:
+def evaluate(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str, Result]:
     """Return the feedback on an expression, and its result.
 
     Args:
@@ -67,13 +67,13 @@ def tried(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str, Tr
     """
     expression = expression_of(answered)
     if expression is None:
-        return f"{answered}: it is no expression.", Tried(None)
+        return f"{answered}: it is no expression.", Result(None)
     wrong = _wrong(expression, numbers)
     if wrong or expression.value is None:
-        return f"{expression.text}: {wrong}", Tried(None)
-    rest = unused(numbers, expression.numbers)
+        return f"{expression.text}: {wrong}", Result(None)
+    rest = remaining_numbers(numbers, expression.numbers)
     away = expression.value - target
-    result = Tried(expression.value, tuple(rest), round(abs(float(away)), 9))
+    result = Result(expression.value, tuple(rest), round(abs(float(away)), 9))
     if not away:
         return f"{expression.text} = {target}, the target.", result
     said = f"{abs(away)} too {'high' if away > 0 else 'low'}"
@@ -91,7 +91,7 @@ def _wrong(expression: Expression, numbers: tuple[int, ...]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def listed(numbers: tuple[int, ...]) -> tuple[str, ...]:
+def list_expressions(numbers: tuple[int, ...]) -> tuple[str, ...]:
     """Return the expressions that are listed: the first numbers in a row, with any signs.
 
     They depend on the numbers alone, so that they tell nothing of the solutions.
@@ -117,7 +117,7 @@ class ExpressionReader(ActionReader):
 
     def __init__(self, numbers: tuple[int, ...]) -> None:
         super().__init__((), EXAMPLE)
-        self.actions = listed(numbers)
+        self.actions = list_expressions(numbers)
 
     def _parse(self, body: str) -> Parsed:
         text = plain(body)

@@ -13,7 +13,7 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.cube import text
 from ragen_envs.games.cube.generator import Generator
 from ragen_envs.games.cube.instance import Cube
-from ragen_envs.games.cube.rules import GAME, MOVES, solved
+from ragen_envs.games.cube.rules import GAME, MOVES, solved_form
 from ragen_envs.games.cube.solver import solution
 from ragen_envs.games.cube.text import CLASSIC, LETTERS, NEW, WORDS, Notation, Vocabulary, net
 from ragen_envs.games.cube.tiles import HEIGHT, TILES, WIDTH, tile_numbers
@@ -29,15 +29,14 @@ class CubeVariant:
     """One environment of the family.
 
     Attributes:
-        name: the id without its namespace; it also names the stream of the instances.
+        name: Id without its namespace; it also names the random stream of the instances.
         generator: Generates the cubes.
         vocabulary: The letters of the colours.
         notation: The names of the moves, `LETTERS` or `WORDS`.
         budget: Maximum turns and actions per episode.
 
     Raises:
-        ValueError: For another notation, or if the longest of the shortest solutions does not fit
-            into the budget.
+        ValueError: Another notation, or a generator whose solutions do not fit into the budget.
     """
 
     name: str
@@ -155,7 +154,7 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
 
     def start_instance(self, instance: Cube) -> ActionReader:
         self._stickers = instance.stickers
-        self._solved = solved(instance.stickers)
+        self._solved = solved_form(instance.stickers)
         self._text = ""
         return _READERS[self.variant.notation]
 
@@ -172,7 +171,7 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
         return text.rules(legend, self.variant.notation, self.budget)
 
     def render_state(self) -> str:
-        if not self._text:  # drawn anew only after a move
+        if not self._text:  # rendered only after a move
             self._text = net(self._stickers, self.variant.vocabulary)
         return self._text
 

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.cube.instance import Cube
 from ragen_envs.games.cube.positions import SOLVED, positions
-from ragen_envs.games.cube.rules import ROTATIONS, turned
+from ragen_envs.games.cube.rules import ROTATIONS, turn_cube
 from ragen_envs.games.cube.table import table
 
 _FARTHEST = 9
-"""Of the positions farther off, one in a hundred belongs to a part."""
+"""Only one in a hundred of the positions farther away belongs to a part."""
 
 
 @dataclass(frozen=True)
 class Generator:
-    """Makes cubes by random moves away from the solved one, and holds each in a random way.
+    """Makes cubes by random moves away from the solved one, each in a random orientation.
 
     Args:
-        min_length: moves of the shortest solution at least; all lengths are equally likely.
-        max_length: moves of the shortest solution at most.
+        min_length: Minimum moves of a shortest solution; all lengths are equally likely.
+        max_length: Maximum moves of a shortest solution.
 
     Raises:
-        ValueError: If they are not in order, or not between 1 and 9.
+        ValueError: Lengths that are not in order, or not between 1 and 9.
     """
 
     min_length: int = 1
@@ -46,11 +46,11 @@ class Generator:
             if number is None:
                 yield None
             else:
-                yield Cube(turned(positions().stickers(number), rotation), length)
+                yield Cube(turn_cube(positions().stickers(number), rotation), length)
 
 
 def _walk(stream: RandomStream, length: int) -> int | None:
-    """Return a position so far from the solved one, None if the way ended before."""
+    """Return a position at a distance from the solved one; None if the walk ended before."""
     number = SOLVED
     for _ in range(length):
         farther = table().farther(number)

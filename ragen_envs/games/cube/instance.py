@@ -15,8 +15,8 @@ class Cube:
     """A cube to solve.
 
     Attributes:
-        stickers: its 24 colours, see `ragen_envs.games.cube.rules`.
-        optimal_length: the moves of a shortest solution.
+        stickers: Colours of the 24 stickers, see `ragen_envs.games.cube.rules`.
+        optimal_length: Moves of a shortest solution.
     """
 
     stickers: str
@@ -29,8 +29,8 @@ class Cube:
 
     @property
     def part(self) -> str:
-        """Name of the part that it and all its shortest solutions belong to.
+        """The part that all its shortest solutions belong to.
 
-        "none" where these lead through several parts, see `ragen_envs.games.cube.table`.
+        "none" if they lead through several parts, see `ragen_envs.games.cube.table`.
         """
         return table().part(positions().number(self.stickers))

@@ -48,7 +48,7 @@ class Positions:
         self._order_numbers = {order: number for number, order in enumerate(self._orders)}
         twists = np.array(list(product(range(3), repeat=6)))[:, ::-1]
         self._twists = np.column_stack([twists, -twists.sum(axis=1) % 3])
-        self.moves = tuple(self._moved(i) for i in range(len(MOVES)))
+        self.moves = tuple(self._move_tables(i) for i in range(len(MOVES)))
         # Views of plain ints: indexing them is several times as fast as indexing arrays.
         self._steps = [(orders.data, twists.data) for orders, twists in self.moves]
 
@@ -77,7 +77,7 @@ class Positions:
         order, twists = divmod(number, TWISTS)
         return [TWISTS * orders[order] + turned[twists] for orders, turned in self._steps]
 
-    def _moved(self, move: int) -> tuple[Numbers, Numbers]:
+    def _move_tables(self, move: int) -> tuple[Numbers, Numbers]:
         """Return the orders and twists after a move, derived from its effect on a solved cube."""
         form = "".join(MOVES[move](_FORM))
         pieces = [_READ[form[a] + form[b] + form[c]] for a, b, c in _CORNERS]

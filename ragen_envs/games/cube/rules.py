@@ -72,7 +72,7 @@ def _powers(quarter: tuple[int, ...]) -> tuple[Turn, Turn, Turn]:
     return itemgetter(*quarter), itemgetter(*_then(half, quarter)), itemgetter(*half)
 
 
-def _generated(*generators: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _generate_group(*generators: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Return all that the generators make, in the order in which they are found."""
     found = [tuple(range(24))]
     for element in found:  # it grows meanwhile
@@ -85,7 +85,7 @@ def _generated(*generators: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 MOVES = tuple(turn for cycles in _QUARTERS for turn in _powers(_sources(cycles)))
 """The effect of each of `ACTIONS`."""
-_WAYS = _generated(_sources(_AROUND), _sources(_OVER))
+_WAYS = _generate_group(_sources(_AROUND), _sources(_OVER))
 ROTATIONS = tuple(itemgetter(*way) for way in _WAYS)
 """The 24 ways to hold a cube."""
 SYMMETRIES = tuple(
@@ -94,12 +94,12 @@ SYMMETRIES = tuple(
 """The same, and as many with a mirror."""
 
 
-def turned(stickers: str, turn: Turn) -> str:
+def turn_cube(stickers: str, turn: Turn) -> str:
     """Return a cube after a turn."""
     return "".join(turn(stickers))
 
 
-def solved(stickers: str) -> str:
+def solved_form(stickers: str) -> str:
     """Return the solved cube that a cube can be turned into.
 
     The corner that stays says which colour belongs on each face.

@@ -12,10 +12,7 @@ def distance(stickers: str) -> int:
 
 
 def solution(stickers: str) -> list[int]:
-    """Return a shortest solution of a cube as the numbers of its moves.
-
-    Among those that come nearer to the solved cube the first one counts, in the order of `ACTIONS`.
-    """
+    """Return a shortest solution as indices of `ACTIONS`; ties go to the first index."""
     moves = []
     number = positions().number(stickers)
     while number != SOLVED:

@@ -1,10 +1,10 @@
 """The table of all positions: the distance of each to the solved cube, and its part.
 
-Parts are dealt at distance 4. Up to rotation and mirror there are 68 positions there, which are
+Parts are dealt at distance 4. Up to rotation and reflection there are 68 positions. They are
 ordered by the number of their images, then by a hash, and dealt in turn to val, test, sealed and
-train. Farther off, a position belongs to a part if all its shortest solutions pass through
-positions of that part, and else to none. So shortest solutions of different parts have no state in
-common until three moves are left; the 26 positions within three moves are training's.
+train. A position farther away belongs to a part if all its shortest solutions pass through
+positions of that part, and to no part otherwise. So shortest solutions of different parts share no
+state until three moves are left. The 26 positions within three moves belong to train.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from ragen_envs.games.cube.positions import POSITIONS, SOLVED, TWISTS, Numbers, 
 from ragen_envs.games.cube.rules import content_hash_of, images
 
 LONGEST = 11
-"""No position is farther from the solved cube."""
+"""Maximum distance from the solved cube."""
 DEALT = 4
 """The distance at which positions are dealt to the parts."""
 _PARTS = ("val", "test", "sealed", "train")
 _UNKNOWN = 15
 _BITS = 4
-"""Of an entry for the distance; those above are for the parts that solutions lead through."""
+"""Bits of an entry for the distance; the higher bits are the parts that solutions lead through."""
 _DISTANCE = (1 << _BITS) - 1
 
 
 class Table:
     """Distances and parts of all positions. Use `table`, which makes it once a process.
 
-    It is made in about a second, by a breadth-first search from the solved cube, takes 3.7 MB, and
-    some 70 MB while it is made.
+    A breadth-first search from the solved cube makes it in about a second. It takes 3.7 MB, and some
+    70 MB during the search.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Table:
         return self._entries[number] & _DISTANCE
 
     def part(self, number: int) -> str:
-        """Return the part of a position, "none" where its solutions lead through several."""
+        """Return the part of a position; "none" if its solutions lead through several."""
         entry = self._entries[number]
         if entry & _DISTANCE < DEALT:
             return "train"
@@ -68,7 +68,7 @@ class Table:
         return "none" if parts & parts - 1 else _PARTS[parts.bit_length() - 1]
 
     def farther(self, number: int) -> list[int]:
-        """Return the positions one move farther from the solved cube, but those of no part."""
+        """Return the positions one move farther from the solved cube that belong to a part."""
         distance = self.distance(number) + 1
         return [
             other
@@ -77,23 +77,23 @@ class Table:
         ]
 
     def best_move(self, number: int) -> tuple[int, int]:
-        """Return the first move that comes nearer to the solved cube, and where it leads.
+        """Return the first move that leads nearer to the solved cube, and its result.
 
         Args:
-            number: a position that is not solved.
+            number: Position that is not solved.
         """
         distance = self.distance(number) - 1
         after = enumerate(self._positions.after(number))
         return next((move, other) for move, other in after if self.distance(other) == distance)
 
     def _neighbours(self, numbers: Numbers) -> Iterator[Numbers]:
-        """Yield for each move where it leads from positions, all of them different."""
+        """Yield for each move the positions after it."""
         order, twists = np.divmod(numbers, TWISTS)
         for orders, turned in self._positions.moves:
             yield TWISTS * orders[order] + turned[twists]
 
     def _deal(self, frontier: Numbers, parts: NDArray[np.uint8]) -> None:
-        """Give each of the positions a part; the images of one have the same."""
+        """Give each position a part, the same for all images of one."""
         classes: dict[str, set[int]] = {}
         known: set[int] = set()
         for number in frontier.tolist():

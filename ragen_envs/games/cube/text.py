@@ -111,5 +111,5 @@ def rules(legend: str, notation: Notation, budget: Budget) -> str:
         f"Actions: {', '.join(notation.names)}.\n"
         f"{notation.meaning}\n"
         f"{_BESIDE}\n"
-        f"{budget.told}"
+        f"{budget.sentence}"
     )

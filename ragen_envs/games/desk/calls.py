@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragen_envs.core.protocol import BROKEN, ActionReader, FreeText, Parsed, store
-from ragen_envs.core.typed_calls import Parameter, TypedFunction, form_of, read, written
+from ragen_envs.core.typed_calls import Parameter, TypedFunction, form_of, read_call, write_call
 from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES
 
 EXAMPLE = "CALL"
@@ -103,7 +103,7 @@ class Call(NamedTuple):
         """The call as text."""
         function = TOOLS[self.tool]
         names = (parameter.name for parameter in function.parameters)
-        return written(function, dict(zip(names, self.values, strict=True)))
+        return write_call(function, dict(zip(names, self.values, strict=True)))
 
 
 _ADDRESS_FORM = re.compile(r"[a-z0-9.-]+@[a-z0-9.-]+").fullmatch
@@ -135,7 +135,7 @@ def call_of(text: str) -> Call | None:
     Case and blanks do not matter. Whether the named record exists is not checked.
     """
     function = TOOLS.get(text.strip().partition(" ")[0].lower())
-    arguments = read(function, text) if function else None
+    arguments = read_call(function, text) if function else None
     if function is None or arguments is None:
         return None
     values = [_read_value(p, arguments[p.name]) for p in function.parameters]

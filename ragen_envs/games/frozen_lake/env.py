@@ -34,11 +34,11 @@ class FrozenLakeVariant:
         generator: Generates the lakes.
         slip: Probabilities of slipping.
         vocabulary: Symbols of the grid.
-        coordinates: Whether coordinates are listed below the grid.
+        coordinates: List coordinates below the grid.
         budget: Maximum turns and actions per episode.
 
     Raises:
-        ValueError: If the longest way to a goal does not fit into the budget.
+        ValueError: The longest path to a goal does not fit into the budget.
     """
 
     name: str

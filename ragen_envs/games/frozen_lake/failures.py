@@ -18,9 +18,8 @@ _TIE = 1e-9
 class FrozenLakeFailures(FailureLabeler):
     """Labels episodes of FrozenLake; a state is the player's square.
 
-    A turn's actions are chosen before any of them slips, so a turn is judged as one choice: by the
-    chance of success of its actions with the best play after them, against that of the best plan.
-    Both are exact, see `ragen_envs.games.frozen_lake.solver`.
+    A turn's actions are chosen before any of them slips, so a turn is judged as one plan. Its chance
+    of success, with the best play after it, is compared to that of the best plan. Both are exact, see `ragen_envs.games.frozen_lake.solver`.
     """
 
     def read_state(self, env: Any) -> Hashable:
@@ -29,10 +28,9 @@ class FrozenLakeFailures(FailureLabeler):
         return position
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        """Return the turn that ended in a hole, or that nothing but slips used up the budget.
+        """Return the turn that ended in a hole, or the last turn if only slips used up the budget.
 
-        A fall decides nothing where the budget could not reach the goal any more: every plan is a
-        best one then.
+        A fall does not count if the budget could no longer reach the goal: then every plan is best.
         """
         best = self.find_excused_turns(episode)
         last = episode.steps[-1]
@@ -44,11 +42,11 @@ class FrozenLakeFailures(FailureLabeler):
         return None
 
     def find_excused_turns(self, episode: FinishedEpisode) -> set[int]:
-        """Return the turns whose plan was a best one."""
+        """Return the turns whose plan was optimal."""
         return {step.number for step in episode.steps if _is_best(episode, step)}
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return the first turn whose plan was not a best one."""
+        """Return the first turn whose plan was not optimal."""
         best = self.find_excused_turns(episode)
         first = next(step.number for step in episode.steps if step.number not in best)
         return Failure("out_of_budget", first)
@@ -72,16 +70,15 @@ class FrozenLakeFailures(FailureLabeler):
 
 
 def _is_best(episode: FinishedEpisode, step: FinishedTurn) -> bool:
-    """Return whether a turn's plan had the best chance of success; doing nothing is not a plan.
+    """Return whether a turn's plan was optimal; doing nothing is not a plan.
 
-    Of a turn that ended the game only what was run is judged: what else the plan held, or lacked,
-    did no harm.
+    If the turn ended the game, only the actions that ran are judged.
     """
     return bool(step.actions) and chance_of(episode, step) >= _best_chance(episode, step) - _TIE
 
 
 def _best_chance(episode: FinishedEpisode, step: FinishedTurn) -> float:
-    """Return the chance of success that a turn began with."""
+    """Return the chance of success at the start of a turn."""
     env = episode.env
     best = solver(episode.instance, env.variant.slip, env.budget)
     return best.success_rate(step.before, step.turns_left, step.actions_left)
@@ -90,11 +87,11 @@ def _best_chance(episode: FinishedEpisode, step: FinishedTurn) -> float:
 def chance_of(episode: FinishedEpisode, step: FinishedTurn) -> float:
     """Return the chance of success after a turn's actions, followed by the best play.
 
-    If the turn ended the game, the best play may go on within it.
+    If the turn ended the game, the best play may continue within it.
     """
     where = {step.before: 1.0}
     for name in step.actions:
-        where = _moved(episode, where, ACTIONS.index(name))
+        where = _move_belief(episode, where, ACTIONS.index(name))
     ended = episode.instance.map[step.after] in "HG"
     most = min(episode.env.budget.max_actions_per_turn, step.actions_left) if ended else 0
     return _best_after(episode, step, where, len(step.actions), most)
@@ -103,7 +100,7 @@ def chance_of(episode: FinishedEpisode, step: FinishedTurn) -> float:
 def _best_after(
     episode: FinishedEpisode, step: FinishedTurn, where: dict[int, float], done: int, most: int
 ) -> float:
-    """Return the best chance from a belief, with up to so many actions of the turn still to add."""
+    """Return the best chance from a belief, with up to `most` actions in the turn."""
     env = episode.env
     best = solver(episode.instance, env.variant.slip, env.budget)
     left = step.turns_left - 1, step.actions_left - done
@@ -112,13 +109,15 @@ def _best_after(
     ]
     if done < most:
         for action in range(len(ACTIONS)):
-            further = _moved(episode, where, action)
+            further = _move_belief(episode, where, action)
             chances.append(_best_after(episode, step, further, done + 1, most))
     return max(chances)
 
 
-def _moved(episode: FinishedEpisode, where: dict[int, float], action: int) -> dict[int, float]:
-    """Return where the player is, with which odds, after one more action."""
+def _move_belief(
+    episode: FinishedEpisode, where: dict[int, float], action: int
+) -> dict[int, float]:
+    """Return the probability of each square after one more action."""
     slip = episode.env.variant.slip
     beside: dict[int, float] = {}
     for square, odds in where.items():
@@ -128,7 +127,7 @@ def _moved(episode: FinishedEpisode, where: dict[int, float], action: int) -> di
 
 
 def _landings(lake: Lake, square: int, action: int, turns: Sequence[int]) -> list[int]:
-    """Return where each roll takes the player; who fell or arrived stays there."""
+    """Return the square after each slip; holes and the goal are absorbing."""
     if lake.map[square] in "HG":
         return [square] * len(turns)
     return [lake.neighbours[square][(action + aside) % 4] for aside in turns]

@@ -10,19 +10,19 @@ from ragen_envs.games.frozen_lake.rules import FROZEN, GOAL, HOLE, START, Lake
 
 _HOLE_ODDS = 5
 _SHORTEST = 2
-"""Steps from start to goal at least."""
+"""Minimum steps from start to goal."""
 
 
 @dataclass(frozen=True)
 class Generator:
-    """Makes square lakes; each square but start and goal is a hole with odds 1/5.
+    """Makes square lakes; each square except start and goal is a hole with probability 1/5.
 
     Args:
-        size: rows and columns.
-        max_length: steps from start to goal at most, over ice that does not slip.
+        size: Number of rows and columns.
+        max_length: Maximum steps from start to goal, without slips.
 
     Raises:
-        ValueError: If the maximum is below the minimum length.
+        ValueError: A maximum below the minimum length.
     """
 
     size: int = 4

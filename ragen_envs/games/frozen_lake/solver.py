@@ -6,8 +6,8 @@ open-loop sequence: with V(t, a) the success rates of all squares with t turns a
     V(t, a) = max over k <= K and sequences u of k actions of  P(u) V(t - 1, a - k),
 
 where P(u) is the product of the actions' transition matrices and K the actions of a turn. Sequences
-that leave fewer actions than turns need not be tried: cut in two they lose nothing, and more is
-seen between. So k <= max(1, a - t + 1).
+that leave fewer actions than turns need not be tried: split over two turns they lose nothing, and
+the player sees the state in between. So k <= max(1, a - t + 1).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _ACTIONS = len(ACTIONS)
 _TIE = 1e-12
 """Rates closer than this count as equal, so that rounding does not choose between plans."""
 _AT_ONCE = 2**14
-"""Sequences that are looked at together, about, unless those after one rate are more."""
+"""Approximate number of sequences per batch."""
 _MANY, _PARTS = 64, 16
-"""The maximum of so many rows is first taken over so many parts of them, which is faster."""
+"""The maximum of at least `_MANY` rows is taken in `_PARTS` parts first, which is faster."""
 
 
 class Solver:
@@ -70,8 +70,8 @@ class _Game:
     """A map without its start: its states and transitions.
 
     Attributes:
-        states: the number of each square that is ice or goal. Holes are none: from them nothing
-            reaches the goal.
+        states: Number of each square that is ice or goal. Holes have no number, since the goal
+            cannot be reached from them.
         moves: Transition probabilities, of shape (actions, states, states).
     """
 
@@ -88,7 +88,7 @@ class _Game:
         intended, aside = (
             sum_in_order([1 / slip.total] * odds) for odds in (slip.intended, slip.aside)
         )
-        # By how many quarter turns a step may slip, with the odds of each.
+        # Quarter turns by which a step may slip, with their probabilities.
         for quarters, odds in ((0, intended), (1, aside), (_ACTIONS - 1, aside)):
             there = np.roll(beside, -quarters, axis=1).T
             moves[action, state, there] += odds
@@ -99,12 +99,12 @@ class _Game:
     def table(self, budget: Budget, idle: bool) -> Rates:
         """Return V(t, a) of all states, of shape (turns + 1, actions + 1, states).
 
-        There are no more turns in it than actions, as more would be worth nothing.
+        It has at most as many turns as actions, since further turns have no value.
 
         Args:
             budget: Budget of an episode.
-            idle: Whether turns without an action are considered. If not, what is left when each
-                turn had one is right, and the rest is not.
+            idle: Consider turns without an action. If False, only entries that can be reached with
+                an action in every turn are valid.
         """
         actions = budget.max_actions
         turns = min(budget.max_turns, actions)  # more are worth nothing
@@ -131,7 +131,7 @@ class _Game:
             stop = min(start + group, last + 1)
             rows = values[t - 1, start:stop]
             for k in range(1, most + 1):
-                # Those that leave the most actions have room for the fewest now.
+                # Rows with the most actions left allow the fewest in this turn.
                 stop = min(stop, high - k + 1)
                 if stop <= start:
                     break
@@ -173,7 +173,7 @@ def ceiling(lake: Lake, slip: Slip, budget: Budget) -> float:
 
 @lru_cache(maxsize=4096)
 def _ceilings(board: str, width: int, slip: Slip, budget: Budget) -> dict[int, float]:
-    """Return the rate from each square where one may start: lakes share maps more than starts."""
+    """Return the rate from each start square, since many lakes differ only in the start."""
     game = _Game(board, width, slip)
     rates = game.table(budget, idle=False)[-1, -1].tolist()
     return {square: round(rates[state], 9) for square, state in game.states.items()}

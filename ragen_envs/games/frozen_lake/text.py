@@ -79,7 +79,7 @@ def rules(legend: str, slip: Slip, budget: Budget) -> str:
         f"{'goes' if slip.intended == 1 else 'go'} where you want, and {slip.aside} "
         "to each side of that direction. A step over the edge leaves you where you are.\n"
         f"Actions: {', '.join(ACTIONS)}.\n"
-        f"{budget.told}"
+        f"{budget.sentence}"
     )
 
 

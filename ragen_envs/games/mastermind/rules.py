@@ -142,7 +142,7 @@ class Opening:
         """The content hash, equal for all names of colours and orders of places and of rows."""
         every = all_codes(self.pegs)
         rows = [(every.codes[guess], every.kinds[kind]) for guess, kind in self.rows]
-        return content_hash(GAME, repr(min(_renamed(rows))).encode())
+        return content_hash(GAME, repr(min(_equivalent_rows(rows))).encode())
 
     @property
     def part(self) -> str:
@@ -155,7 +155,7 @@ class Opening:
         return partition_of(digest, sixteenths=3)
 
 
-def _renamed(
+def _equivalent_rows(
     rows: list[tuple[Code, tuple[int, int]]],
 ) -> Iterator[list[tuple[Code, tuple[int, int]]]]:
     """Yield the rows in each order of rows and places, colours named as they come."""

@@ -61,7 +61,7 @@ class Solver:
         if guesses == 1:
             return int(guess in codes)
         answers = self._every.answers[guess, list(codes)].tobytes()
-        return self._found(codes, answers, guesses, len(codes), enough=-1)
+        return self._count_found(codes, answers, guesses, len(codes), enough=-1)
 
     def _best(self, codes: tuple[int, ...], guesses: int) -> Best:
         """Return the best play, the same of equally good ones at any time.
@@ -74,7 +74,7 @@ class Solver:
             return Best(min(guesses, len(codes)), codes[0])
         if guesses == 2:
             return self._split(codes)
-        return self._searched(codes, guesses)
+        return self._search(codes, guesses)
 
     def _split(self, codes: tuple[int, ...]) -> Best:
         """Return the guess with the most different answers, a possible code if there is one."""
@@ -86,7 +86,7 @@ class Solver:
                 return Best(most, code)
         return Best(most, int(different.argmax()))
 
-    def _searched(self, codes: tuple[int, ...], guesses: int) -> Best:
+    def _search(self, codes: tuple[int, ...], guesses: int) -> Best:
         # A part of the codes is never better to have than all of them.
         most = self.best(codes, guesses - 1).found
         columns = self._every.answers[:, list(codes)]
@@ -102,7 +102,7 @@ class Solver:
             answers = columns[guess].tobytes()
             if answers not in seen:
                 seen.add(answers)
-                found = self._found(codes, answers, guesses, most, best.found)
+                found = self._count_found(codes, answers, guesses, most, best.found)
                 best = Best(found, guess) if found > best.found else best
         return best
 
@@ -113,7 +113,7 @@ class Solver:
         counts = np.bincount(places.ravel(), minlength=guesses * self._kinds)
         return counts.reshape(guesses, self._kinds)
 
-    def _found(
+    def _count_found(
         self, codes: tuple[int, ...], answers: bytes, guesses: int, most: int, enough: int
     ) -> int:
         """Return how many codes are found after a guess, or a bound that is not above `enough`.

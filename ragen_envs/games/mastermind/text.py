@@ -7,7 +7,7 @@ from math import log2
 from typing import Any
 
 from ragen_envs.core.protocol import SEPARATOR, ActionReader
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 from ragen_envs.games.mastermind.rules import LETTERS, Codes, all_codes
 
 EXAMPLE = "CODE"
@@ -24,7 +24,7 @@ def rules(pegs: int, turns: int) -> str:
         "place. Each peg of the guess and of the code counts once.\n"
         "Some guesses have been made. All codes that agree with all answers are equally likely.\n"
         f"Each turn, make one guess: {pegs} letters with blanks between them. It may be any code.\n"
-        f"You have {counted(turns, 'turn')}."
+        f"You have {pluralize(turns, 'turn')}."
     )
 
 

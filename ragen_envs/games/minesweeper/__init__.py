@@ -1,1 +1,1 @@
-"""Minesweeper: open all squares without a mine, by what the open ones show."""
+"""Minesweeper: open all squares without a mine, using the digits of the open ones."""

@@ -1,8 +1,7 @@
-"""Components of Minesweeper: closed squares that digits connect, and how they can be filled.
+"""Components of Minesweeper: closed squares that digits connect, and the ways to fill them.
 
-Squares of a component that touch the same digits are alike and form a box; to say how many mines
-each box has is to say nearly all. Boxes are taken one by one, and ways to fill them that leave the
-same of every digit are added up.
+Squares of a component that touch the same digits are equivalent and form a box. Boxes are filled
+one by one. Partial fillings that leave the same remainder of every digit are counted together.
 """
 
 from __future__ import annotations
@@ -15,19 +14,18 @@ from typing import NamedTuple
 from ragen_envs.games.minesweeper.rules import members
 
 Clue = tuple[int, int]
-"""Squares, and how many of them have a mine."""
+"""A set of squares, and the number of mines in it."""
 _DIGIT = 4
-"""Bits that hold what is left of a digit, which is at most 8."""
+"""Bits for the remainder of a digit, which is at most 8."""
 
 
 class Component(NamedTuple):
-    """Squares that digits connect, and how they can be filled.
+    """Squares that digits connect, and the ways to fill them.
 
     Attributes:
-        boxes: sets of squares, apart from each other.
+        boxes: Disjoint sets of squares.
         ways: Number of layouts, by the number of mines.
-        mined: for each box, by the number of mines in all, how many mines the box has in those ways
-            together.
+        mined: For each box, its mines summed over these layouts, by the number of mines.
     """
 
     boxes: tuple[int, ...]
@@ -35,7 +33,7 @@ class Component(NamedTuple):
     mined: tuple[tuple[int, ...], ...]
 
 
-def settled(closed: int, clues: list[Clue]) -> tuple[int, int, list[Clue]]:
+def settle_clues(closed: int, clues: list[Clue]) -> tuple[int, int, list[Clue]]:
     """Return the mines and safe squares that single digits imply, and the remaining clues."""
     sure = safe = 0
     while True:
@@ -55,7 +53,7 @@ def settled(closed: int, clues: list[Clue]) -> tuple[int, int, list[Clue]]:
             return sure, safe, clues
 
 
-def connected(clues: list[Clue]) -> list[tuple[Clue, ...]]:
+def group_clues(clues: list[Clue]) -> list[tuple[Clue, ...]]:
     """Return the clues of each component."""
     found: list[tuple[int, tuple[Clue, ...]]] = []
     for clue in clues:
@@ -71,7 +69,7 @@ def connected(clues: list[Clue]) -> list[tuple[Clue, ...]]:
 
 @lru_cache(maxsize=4096)
 def component(clues: tuple[Clue, ...]) -> Component:
-    """Return how squares that clues connect can be filled."""
+    """Return the ways to fill the squares that clues connect."""
     boxes = _boxes(clues)
     squares = sum(boxes).bit_count()
     bits, width = _packing(squares)
@@ -101,11 +99,11 @@ def _packing(squares: int) -> tuple[int, int]:
 
 
 def _layers(clues: tuple[Clue, ...], boxes: tuple[int, ...]) -> list[dict[int, int]]:
-    """Return for the first 0, 1, ... boxes what they leave of the clues, with the ways to do so.
+    """Return for the first 0, 1, ... boxes each remainder of the clues, with the ways to reach it.
 
-    The remaining clues are one int, `_DIGIT` bits each. The ways are one int too, of
-    polynomials in the number of mines: the first counts them, and the next ones the mines of each
-    box in them. So one sum of ints adds all of them up.
+    A remainder is one int of `_DIGIT` bits per clue. The ways are one int too, which packs
+    polynomials in the number of mines: the first counts the ways, and one per box counts its mines.
+    So a single addition of ints adds all of them.
     """
     bits, width = _packing(sum(boxes).bit_count())
     layers = [{sum([digit << _DIGIT * i for i, (_, digit) in enumerate(clues)]): 1}]
@@ -137,8 +135,8 @@ def _layers(clues: tuple[Clue, ...], boxes: tuple[int, ...]) -> list[dict[int, i
     return layers
 
 
-def filled(clues: tuple[Clue, ...], boxes: tuple[int, ...], mines: int, rank: int) -> int:
-    """Return the mines of a component in one of the ways that have so many."""
+def fill_boxes(clues: tuple[Clue, ...], boxes: tuple[int, ...], mines: int, rank: int) -> int:
+    """Return the mines of a component in the way of this rank among those with `mines` mines."""
     bits, _ = _packing(sum(boxes).bit_count())
     layers, state, chosen = _layers(clues, boxes), 0, 0
     for box, layer in zip(reversed(boxes), reversed(layers[:-1]), strict=True):
@@ -158,7 +156,7 @@ def filled(clues: tuple[Clue, ...], boxes: tuple[int, ...], mines: int, rank: in
 
 
 def subset(squares: Sequence[int], size: int, rank: int) -> int:
-    """Return one of the sets of so many of the squares; each rank gives another."""
+    """Return the set of this rank among the sets of `size` of the squares."""
     chosen = 0
     for i, square in enumerate(squares):
         without = comb(len(squares) - i - 1, size)

@@ -1,8 +1,8 @@
-"""How many layouts of mines a board allows, in how many each square has one, and each by its rank.
+"""Counts of the layouts of mines that a board allows, in total and per square, and their ranking.
 
-The closed squares that touch a digit fall into `components` that no digit connects: what one holds
-says nothing of another but through the number of mines. The rest of the mines lies anywhere in the
-squares that no digit touches. All counts are ints, so exact.
+The closed squares that touch a digit fall into `components` that no digit connects. Components
+constrain each other only through the total number of mines. The other mines lie anywhere in the
+squares that no digit touches. All counts are ints, hence exact.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from collections.abc import Sequence
 from math import comb
 from typing import NamedTuple
 
-from ragen_envs.games.minesweeper.components import component, connected, filled, settled, subset
+from ragen_envs.games.minesweeper.components import (
+    component,
+    fill_boxes,
+    group_clues,
+    settle_clues,
+    subset,
+)
 from ragen_envs.games.minesweeper.rules import CLOSED, members
 
 
@@ -44,50 +50,52 @@ class Layouts:
             if symbol != CLOSED and around & closed
         ]
         self._closed = closed
-        self._sure, safe, clues = settled(closed, clues)
-        self._connected = connected(clues)
+        self._sure, safe, clues = settle_clues(closed, clues)
+        self._connected = group_clues(clues)
         self._components = [component(clues) for clues in self._connected]
         touched = sum([box for part in self._components for box in part.boxes])
         self._rest = closed & ~(self._sure | safe | touched)
         self._left = mines - self._sure.bit_count()
 
     def counts(self) -> Counts:
-        """Return how many layouts there are, and in how many each closed square has a mine."""
+        """Return the number of layouts, and for each closed square the number with a mine on it."""
         parts, rest, left = self._components, self._rest.bit_count(), self._left
         every = _product([part.ways for part in parts])
-        total = _paired(every, [comb(rest, left - m) for m in _up_to(left, every)])
+        total = _dot_product(every, [comb(rest, left - m) for m in _up_to(left, every)])
         mined = dict.fromkeys(members(self._closed), 0)
         mined.update(dict.fromkeys(members(self._sure), total))
         if rest:
-            of_one = _paired(every, [comb(rest - 1, left - m - 1) for m in _up_to(left - 1, every)])
+            of_one = _dot_product(
+                every, [comb(rest - 1, left - m - 1) for m in _up_to(left - 1, every)]
+            )
             mined.update(dict.fromkeys(members(self._rest), of_one))
         for number, part in enumerate(parts):
             others = _product([p.ways for i, p in enumerate(parts) if i != number])
             weights = [
-                _paired(others, [comb(rest, left - m - n) for n in _up_to(left - m, others)])
+                _dot_product(others, [comb(rest, left - m - n) for n in _up_to(left - m, others)])
                 for m in _up_to(left, part.ways)
             ]
             for box, of_box in zip(part.boxes, part.mined, strict=True):
-                # Squares of a box are alike, so each has its share.
-                of_one = _paired(of_box, weights) // box.bit_count()
+                # Squares of a box are equivalent, so each has an equal fraction.
+                of_one = _dot_product(of_box, weights) // box.bit_count()
                 mined.update(dict.fromkeys(members(box), of_one))
         return Counts(total, mined)
 
     def layout(self, rank: int) -> int:
-        """Return one of the layouts; each of the ranks from 0 to below `total` gives another."""
+        """Return the layout of a rank from 0 to `total` - 1."""
         mines, left, parts = self._sure, self._left, self._components
         rest = self._rest.bit_count()
         for number, part in enumerate(parts):
             others = _product([p.ways for p in parts[number + 1 :]])
             for m in _up_to(left, part.ways):
-                after = _paired(
+                after = _dot_product(
                     others, [comb(rest, left - m - n) for n in _up_to(left - m, others)]
                 )
                 if rank < part.ways[m] * after:
                     break
                 rank -= part.ways[m] * after
             within, rank = divmod(rank, after)
-            mines |= filled(self._connected[number], part.boxes, m, within)
+            mines |= fill_boxes(self._connected[number], part.boxes, m, within)
             left -= m
         return mines | subset(list(members(self._rest)), left, rank)
 
@@ -104,10 +112,10 @@ def _product(polynomials: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _up_to(most: int, polynomial: Sequence[int]) -> range:
-    """Return the numbers of mines that a polynomial has, up to the most that there can be."""
+    """Return the powers of a polynomial, up to `most`."""
     return range(min(most + 1, len(polynomial)))
 
 
-def _paired(one: Sequence[int], other: Sequence[int]) -> int:
-    """Return the sum of the products of numbers in the same place, as far as both go."""
-    return sum([a * b for a, b in zip(one, other)])  # noqa: B905 (as far as both go)
+def _dot_product(one: Sequence[int], other: Sequence[int]) -> int:
+    """Return the dot product, up to the end of the shorter sequence."""
+    return sum([a * b for a, b in zip(one, other)])  # noqa: B905 (the shorter one ends it)

@@ -16,7 +16,7 @@ from ragen_envs.games.minesweeper import text
 from ragen_envs.games.minesweeper.generator import Generator
 from ragen_envs.games.minesweeper.player import Player
 from ragen_envs.games.minesweeper.reference import Shown, reference, success
-from ragen_envs.games.minesweeper.rules import GAME, Opening, open_after, uncovered
+from ragen_envs.games.minesweeper.rules import GAME, Opening, open_after, uncover
 from ragen_envs.games.minesweeper.solver import Knowledge, ceiling, solver
 from ragen_envs.games.minesweeper.text import COLUMNS, HIT, SYMBOLS, names_of
 from ragen_envs.games.minesweeper.tiles import MINES, TILES, TO_OPEN, tile_numbers
@@ -31,16 +31,16 @@ class MinesweeperVariant:
     """One environment of the family.
 
     Attributes:
-        name: the id without its namespace; it also names the streams.
+        name: Id without its namespace; it also names the random streams.
         generator: Generates the openings.
-        budget: turns of one square each.
-        expected: where the generator has `max_layouts=None`, the mean success of the reference
-            player on its openings, which is the `ceiling` of those that ship with no estimate of
-            their own; None elsewhere, where the ceiling is exact.
+        budget: Maximum turns, of one square each.
+        expected: Mean success rate of the reference player, if the generator has
+            `max_layouts=None`: the `ceiling` of openings that ship without an estimate. None for
+            other generators, whose ceiling is exact.
 
     Raises:
-        ValueError: If a turn opens several squares, the turns are fewer than the squares that there
-            may be to open, or `expected` is missing or too much.
+        ValueError: A turn opens several squares, the budget has fewer turns than there may be
+            squares to open, or `expected` does not fit the generator.
     """
 
     name: str
@@ -151,16 +151,16 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     )
 
     @property
-    def known(self) -> Knowledge | Shown:
-        """What the player can know: the open squares, and the layouts that they allow or digits.
+    def knowledge(self) -> Knowledge | Shown:
+        """The player's knowledge: the open squares, with the possible layouts or the digits.
 
-        After a mine it is what was known before.
+        Opening a mine does not change it.
         """
         return self._known
 
     @property
     def board(self) -> Board:
-        """The board, or the largest one where they are of several sizes."""
+        """The board; the largest one if boards have several sizes."""
         size = self.variant.generator.max_size
         note = (
             f"Columns are called A to {COLUMNS[size - 1]} from the left, rows 1 to {size} from the "
@@ -173,7 +173,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         return tile_numbers(self._squares, self._opening.width, self.variant.generator.max_size)
 
     def board_counts(self) -> tuple[int, ...]:
-        """Return how many mines there are, and how many squares are to be opened."""
+        """Return the number of mines and the number of squares to open."""
         return self._opening.mines, text.to_open(self._squares, self._opening.mines)
 
     @property
@@ -189,8 +189,8 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         """Return the board, with its mines and its ceiling."""
         exact = self.variant.expected is None
         best = ceiling(instance) if exact else success(instance)
-        figures = {"mines": instance.mines, "ceiling": f"{best:.9f}"}
-        return instance.board, dict(figures)
+        values = {"mines": instance.mines, "ceiling": f"{best:.9f}"}
+        return instance.board, dict(values)
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Opening:
@@ -202,20 +202,20 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         self._neighbours = instance.neighbours
         self._player = player = self.variant.player(instance)
         self._known = player.start
-        self._mines = player.drawn(self.make_noise_stream())
+        self._mines = player.sample_layout(self.make_noise_stream())
         self._squares = instance.board.replace("\n", "")
         self._forget()
         return _reader(instance.height, instance.width)
 
     def _forget(self) -> None:
-        """Set what `info` says of a turn that opens nothing."""
+        """Set the values in `info` of a turn that opens nothing."""
         self._risk = self._least_risky = self._safe_square = 0.0
 
     def apply_action(self, action: int) -> tuple[int, bool]:
         known, mines = self._known, self._mines
         if known.opened >> action & 1:
             return 0, False
-        mined = self._player.mined(known)
+        mined = self._player.count_mined(known)
         least = min(mined.values())
         self._risk = mined[action] / self._player.count(known)
         self._least_risky = float(mined[action] == least)
@@ -226,7 +226,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
             return 0, True
         opened = open_after(self._neighbours, mines, known.opened, action)
         fresh = opened & ~known.opened
-        self._squares = uncovered(self._neighbours, mines, self._squares, fresh)
+        self._squares = uncover(self._neighbours, mines, self._squares, fresh)
         self._known = self._player.after(known, self._squares, opened)
         if opened.bit_count() + self._opening.mines == len(self._squares):
             self.terminated = self.success = True

@@ -12,16 +12,15 @@ from ragen_envs.games.minesweeper.text import names_of
 class MinesweeperFailures(FailureLabeler):
     """Labels episodes of Minesweeper; a state is the player's knowledge.
 
-    A square is judged by the knowledge when it was opened, not by its content: by the exact
-    chance of success with the best play after it, see `ragen_envs.games.minesweeper.solver`. On
-    boards
-    that are too large for that it is the exact chance of a mine, see
+    A choice is judged by the knowledge at that time, not by the content of the square: by the
+    exact chance of success with the best play after it, see `ragen_envs.games.minesweeper.solver`.
+    On boards too large for that, it is judged by the exact risk of a mine, see
     `ragen_envs.games.minesweeper.reference`.
     """
 
     def read_state(self, env: Any) -> Hashable:
         """Return the player's knowledge."""
-        known: Hashable = env.known
+        known: Hashable = env.knowledge
         return known
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
@@ -45,7 +44,7 @@ class MinesweeperFailures(FailureLabeler):
 def _cause(episode: FinishedEpisode, step: FinishedTurn) -> str:
     opening, known = episode.instance, step.before
     player = episode.env.variant.player(opening)
-    if not min(player.mined(known).values()):
+    if not min(player.count_mined(known).values()):
         return "missed_safe_square"
     square = names_of(opening.height, opening.width).index(step.actions[0])
     return "unlucky_guess" if player.is_best(known, square) else "bad_guess"

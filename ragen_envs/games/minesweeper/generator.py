@@ -1,4 +1,4 @@
-"""The generator of openings: random mines, a first square with none around it, and a few more."""
+"""The generator of openings: random mines, a first square without adjacent mines, and a few more."""
 
 from __future__ import annotations
 
@@ -7,35 +7,41 @@ from dataclasses import dataclass
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.reference import reference
-from ragen_envs.games.minesweeper.rules import CLOSED, Opening, neighbours_of, open_after, shown
+from ragen_envs.games.minesweeper.rules import (
+    CLOSED,
+    Opening,
+    neighbours_of,
+    open_after,
+    show_board,
+)
 
 _LEAST_TO_OPEN = 4
-"""Squares without a mine that are closed at first, at least."""
+"""Minimum number of closed squares without a mine."""
 _LARGEST = 8
 _LARGEST_EXACT = 5
-"""Rows and columns of boards whose layouts are listed, at most."""
+"""Maximum rows and columns of boards whose layouts are listed."""
 
 
 @dataclass(frozen=True)
 class Generator:
     """Makes boards on which some squares are open.
 
-    The first one is opened where no mine is on it or around it, so that it opens its neighbours; up
-    to `max_further` other squares without a mine, at random, come after it. Without these there
-    would be some 1,900 different openings, too few for the splits.
+    The first square has no mine on it or around it, so it opens its neighbours. Up to `max_further`
+    other random squares without a mine are opened after it. Without these there would be some 1,900
+    different openings, too few for the splits.
 
     Args:
-        min_size: rows and columns at least; they are drawn apart from each other.
-        max_size: rows and columns at most, up to 5, and up to 8 where layouts are not listed.
-        min_mines: mines at least.
-        max_mines: mines at most.
-        max_further: squares that are opened after the first, at most.
-        max_to_open: closed squares without a mine, at most.
-        max_layouts: layouts of mines that the opening allows, at most, or None: as many as there
-            are, which are counted and not listed. There are at least 2.
+        min_size: Minimum rows and columns, which are drawn independently.
+        max_size: Maximum rows and columns: up to 5, or up to 8 with `max_layouts=None`.
+        min_mines: Minimum number of mines.
+        max_mines: Maximum number of mines.
+        max_further: Maximum number of squares opened after the first.
+        max_to_open: Maximum number of closed squares without a mine.
+        max_layouts: Maximum number of layouts that the opening allows, at least 2. None for no
+            maximum; layouts are then counted and not listed.
 
     Raises:
-        ValueError: For sizes or numbers of mines that no board has.
+        ValueError: Sizes or numbers of mines that no board has.
     """
 
     min_size: int = 4
@@ -70,17 +76,19 @@ class Generator:
             further = stream.below(self.max_further + 1)
             squares = stream.sample(range(height * width), count + 1 + further)
             mines = sum(1 << square for square in squares[:count])
-            yield self._opened(height, width, mines, squares[count:])
+            yield self._make_opening(height, width, mines, squares[count:])
 
-    def _opened(self, height: int, width: int, mines: int, squares: list[int]) -> Opening | None:
-        """Return what opening the squares shows, None where it is not to be played."""
+    def _make_opening(
+        self, height: int, width: int, mines: int, squares: list[int]
+    ) -> Opening | None:
+        """Return the opening after these squares are opened; None if it is not accepted."""
         neighbours = neighbours_of(height, width)
         if neighbours[squares[0]] & mines:
             return None
         opened = 0
         for square in squares:
             opened = open_after(neighbours, mines, opened, square)
-        board = shown(neighbours, mines, opened)
+        board = show_board(neighbours, mines, opened)
         count = mines.bit_count()
         if not _LEAST_TO_OPEN <= board.count(CLOSED) - count <= self.max_to_open:
             return None

@@ -21,8 +21,8 @@ class Player(ABC, Generic[K]):
     start: K
 
     @abstractmethod
-    def drawn(self, stream: RandomStream) -> int:
-        """Return one of the sets of mines that the opening allows, all equally likely."""
+    def sample_layout(self, stream: RandomStream) -> int:
+        """Sample a layout from those that the opening allows, all equally likely."""
 
     @abstractmethod
     def after(self, knowledge: K, board: str, opened: int) -> K:
@@ -31,16 +31,16 @@ class Player(ABC, Generic[K]):
         Args:
             knowledge: The knowledge before.
             board: Symbols of the squares now, as `rules.shown` returns them.
-            opened: the squares that are open now.
+            opened: Squares that are open now.
         """
 
     @abstractmethod
     def count(self, knowledge: K) -> int:
-        """Return how many layouts of mines are possible."""
+        """Return the number of possible layouts."""
 
     @abstractmethod
-    def mined(self, knowledge: K) -> dict[int, int]:
-        """Return for each closed square, in order, in how many of the layouts it has a mine."""
+    def count_mined(self, knowledge: K) -> dict[int, int]:
+        """Return for each closed square, in order, the number of layouts with a mine on it."""
 
     @abstractmethod
     def best_square(self, knowledge: K) -> int:
@@ -48,4 +48,4 @@ class Player(ABC, Generic[K]):
 
     @abstractmethod
     def is_best(self, knowledge: K, square: int) -> bool:
-        """Return whether no closed square is better, as far as the player can tell."""
+        """Return whether the player rates no closed square higher."""

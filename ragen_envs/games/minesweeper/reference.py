@@ -1,8 +1,8 @@
-"""The reference player of boards that are too large for the exact one: exact risks, no look ahead.
+"""The reference player of boards that are too large for exact search: exact risks, no look-ahead.
 
-It opens a square that is surely safe, or else one with the lowest chance of a mine; of equal ones
-the one with the fewest squares around it, which shows a 0 most often, and of those the first. A
-player who also weighs what a square would show can do better, so its success is not an upper bound.
+It opens a safe square if there is one, else a square with the lowest risk of a mine. Ties go to the
+square with the fewest neighbours, which shows a 0 most often, then to the first. A player that also
+weighs the information of a square can do better, so its success rate is not an upper bound.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import NamedTuple
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.counting import Counts, Layouts
 from ragen_envs.games.minesweeper.player import Player
-from ragen_envs.games.minesweeper.rules import Opening, open_after, shown
+from ragen_envs.games.minesweeper.rules import Opening, open_after, show_board
 
 ROLLOUTS = 64
-"""Layouts of an opening that its success is estimated from."""
+"""Number of layouts from which the success rate of an opening is estimated."""
 _KEPT = 64
-"""Boards whose counts are kept: they are asked for by `info`, by the oracle and by the analysis."""
+"""Size of the cache of counts, which `info`, the oracle and the analysis use."""
 
 
 class Shown(NamedTuple):
     """The knowledge: the symbols on the board.
 
     Attributes:
-        opened: the open squares.
+        opened: Open squares.
         board: Symbols of the squares, as `rules.shown` returns them.
     """
 
@@ -47,10 +47,10 @@ class Reference(Player[Shown]):
         self._layouts = Layouts(self._neighbours, self.start.board, self._mines)
         self._counts: dict[str, Counts] = {}
 
-    def drawn(self, stream: RandomStream) -> int:
-        """Return one of the sets of mines that the opening allows, all equally likely.
+    def sample_layout(self, stream: RandomStream) -> int:
+        """Sample a layout from those that the opening allows, all equally likely.
 
-        To within their number over 2**128, as there may be more than a word of the stream tells.
+        The probabilities are exact to within the number of layouts over 2**128. It can exceed 2**64.
         """
         total = self.count(self.start)
         return self._layouts.layout((stream.word() << 64 | stream.word()) * total >> 128)
@@ -60,40 +60,40 @@ class Reference(Player[Shown]):
         return Shown(opened, board)
 
     def count(self, knowledge: Shown) -> int:
-        """Return how many layouts of mines are possible."""
+        """Return the number of possible layouts."""
         return self._of(knowledge).total
 
-    def mined(self, knowledge: Shown) -> dict[int, int]:
-        """Return for each closed square, in order, in how many of the layouts it has a mine."""
+    def count_mined(self, knowledge: Shown) -> dict[int, int]:
+        """Return for each closed square, in order, the number of layouts with a mine on it."""
         return self._of(knowledge).mined
 
     def best_square(self, knowledge: Shown) -> int:
         """Return the closed square that the player opens."""
-        mined, neighbours = self.mined(knowledge), self._neighbours
+        mined, neighbours = self.count_mined(knowledge), self._neighbours
         return min(mined, key=lambda s: (mined[s], neighbours[s].bit_count(), s))
 
     def is_best(self, knowledge: Shown, square: int) -> bool:
         """Return whether no closed square has a lower chance of a mine."""
-        mined = self.mined(knowledge)
+        mined = self.count_mined(knowledge)
         return mined[square] == min(mined.values())
 
     def success(self, rollouts: int = ROLLOUTS) -> float:
         """Return an estimate of the player's chance of success.
 
-        It is the share won of layouts that are spread evenly over all that the opening allows, of
-        each one where there are no more than `rollouts`.
+        It is the fraction of wins over `rollouts` layouts spread evenly over all that the opening
+        allows, or over all layouts if there are fewer.
         """
         total = self.count(self.start)
         played = min(total, rollouts)
         layouts = [self._layouts.layout((2 * i + 1) * total // (2 * played)) for i in range(played)]
-        return self._won(self.start, layouts) / played
+        return self._count_wins(self.start, layouts) / played
 
-    def _won(self, knowledge: Shown, layouts: Sequence[int]) -> int:
-        """Return how many of the layouts are won from where all of them show the same."""
+    def _count_wins(self, knowledge: Shown, layouts: Sequence[int]) -> int:
+        """Return the number of wins over layouts that agree with the knowledge."""
         if knowledge.opened.bit_count() + self._mines == len(self._neighbours):
             return len(layouts)
-        mined = self.mined(knowledge)
-        # The order of safe squares decides nothing, so they are opened at once.
+        mined = self.count_mined(knowledge)
+        # The order of safe squares does not matter, so they are opened at once.
         squares = [s for s, count in mined.items() if not count] or [self.best_square(knowledge)]
         seen: dict[Shown, list[int]] = {}
         for mines in layouts:
@@ -101,9 +101,9 @@ class Reference(Player[Shown]):
                 opened = knowledge.opened
                 for square in squares:
                     opened = open_after(self._neighbours, mines, opened, square)
-                board = shown(self._neighbours, mines, opened)
+                board = show_board(self._neighbours, mines, opened)
                 seen.setdefault(Shown(opened, board), []).append(mines)
-        return sum([self._won(after, same) for after, same in seen.items()])
+        return sum([self._count_wins(after, same) for after, same in seen.items()])
 
     def _of(self, knowledge: Shown) -> Counts:
         found = self._counts.get(knowledge.board)

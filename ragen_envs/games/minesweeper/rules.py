@@ -19,7 +19,7 @@ _DIGITS = "012345678"
 
 @lru_cache(maxsize=16)
 def neighbours_of(height: int, width: int) -> tuple[int, ...]:
-    """Return for each square the set of the up to eight squares around it."""
+    """Return for each square the set of its up to eight neighbours."""
     squares = [(y, x) for y in range(height) for x in range(width)]
     return tuple(
         sum(1 << i for i, (v, u) in enumerate(squares) if max(abs(v - y), abs(u - x)) == 1)
@@ -36,9 +36,9 @@ def members(squares: int) -> Iterator[int]:
 
 
 def open_after(neighbours: tuple[int, ...], mines: int, opened: int, square: int) -> int:
-    """Return the open squares after a square without a mine was opened.
+    """Return the open squares after a square without a mine is opened.
 
-    A square with no mine around it opens all around it, which goes on from there.
+    A square without adjacent mines opens its neighbours, recursively.
     """
     opened |= 1 << square
     if neighbours[square] & mines:
@@ -51,19 +51,19 @@ def open_after(neighbours: tuple[int, ...], mines: int, opened: int, square: int
     return opened
 
 
-def shown(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
+def show_board(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
     """Return a board's squares along its rows: the digits of the open ones, the others closed."""
-    return uncovered(neighbours, mines, CLOSED * len(neighbours), opened)
+    return uncover(neighbours, mines, CLOSED * len(neighbours), opened)
 
 
-def uncovered(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
+def uncover(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
     """Return a board after more squares are opened.
 
     Args:
         neighbours: Neighbours of each square, as a set of squares.
-        mines: the squares with one.
+        mines: Squares with a mine.
         board: The board before: its squares row by row, without line ends.
-        fresh: the squares that are newly open, none of them with a mine.
+        fresh: Newly open squares, all without a mine.
     """
     for square in members(fresh):
         digit = _DIGITS[(neighbours[square] & mines).bit_count()]
@@ -76,9 +76,9 @@ class Opening:
     """An instance: some open squares, and the number of mines.
 
     Attributes:
-        board: rows of equal length joined by line ends; a digit for an open square, # for another.
+        board: Rows of equal length joined by line ends: a digit for an open square, # for a closed one.
         mines: Number of mines in closed squares.
-        ceiling: the best player's chance of success, if it is known already.
+        ceiling: Success probability of the best player; None if it is not known yet.
     """
 
     board: str
@@ -108,7 +108,7 @@ class Opening:
 
     @cached_property
     def to_open(self) -> int:
-        """How many closed squares have no mine."""
+        """Number of closed squares without a mine."""
         return self.board.count(CLOSED) - self.mines
 
     @cached_property
@@ -128,10 +128,10 @@ class Opening:
 
 
 def layouts_of(opening: Opening) -> Iterator[int]:
-    """Yield the sets of as many mines as there are that give the opening's digits.
+    """Yield the layouts that agree with the opening's digits and number of mines.
 
-    The digits are taken one by one: each says how many of the squares around it that no digit
-    before it has settled have a mine. Squares that no digit touches are filled last.
+    The digits are processed one by one: each fills its neighbours that no earlier digit touched.
+    Squares that no digit touches are filled last.
     """
     squares = opening.board.replace("\n", "")
     clues: list[tuple[int, int]] = []
@@ -156,7 +156,7 @@ def layouts_of(opening: Opening) -> Iterator[int]:
 
 
 def subsets(squares: list[int], size: int) -> Iterator[int]:
-    """Yield the sets of so many of the squares."""
+    """Yield the sets of `size` of the squares."""
     if size == 0:
         yield 0
     elif 0 < size <= len(squares):

@@ -1,17 +1,16 @@
-"""The exact best player, by dynamic programming over what a player knows.
+"""The exact best player, by dynamic programming over states of knowledge.
 
-All layouts of mines that what is shown allows are equally likely. With W(k) the number of them that
-the best play from the knowledge k wins,
+All layouts that the open squares allow are equally likely. Let W(k) be the number of them that the
+best play from the knowledge k wins. Then
 
-    W(k) = max over closed squares s of the sum of W(k') over what opening s can show,
+    W(k) = max over closed squares s of the sum of W(k') over the possible results of opening s,
 
-where k' keeps the layouts in which that is shown; those with a mine on s are lost. The chance of
-success is W(k) over the number of layouts in k. All counts are ints, so that no rounding chooses
+where k' keeps the layouts that give the result; those with a mine on s are lost. The chance of
+success is W(k) over the number of layouts in k. All counts are ints, so rounding never chooses
 between squares.
 
-A square that has a mine in none of the layouts can be opened at once: it has to be opened some
-time, and what it shows harms nobody. Turns are no limit, as the budget has one for each square
-without a mine.
+A square without a mine in any layout can be opened at once: it must be opened anyway, and its
+digit does no harm. Turns are not a constraint, since the budget has one for each square to open.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from typing import NamedTuple
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.player import Player
-from ragen_envs.games.minesweeper.rules import Opening, members, open_after, shown
+from ragen_envs.games.minesweeper.rules import Opening, members, open_after, show_board
 
 
 class Knowledge(NamedTuple):
     """The knowledge: the board and the layouts that it allows.
 
     Attributes:
-        opened: the open squares.
-        layouts: the sets of mines that are possible, in ascending order; all equally likely.
+        opened: Open squares.
+        layouts: Possible sets of mines, in ascending order; all equally likely.
     """
 
     opened: int
@@ -52,44 +51,44 @@ class Solver(Player[Knowledge]):
         self._after: dict[str, Knowledge] = {}
         self._mined: dict[tuple[int, int], dict[int, int]] = {}
 
-    def drawn(self, stream: RandomStream) -> int:
-        """Return one of the sets of mines that the opening allows, all equally likely."""
+    def sample_layout(self, stream: RandomStream) -> int:
+        """Sample a layout from those that the opening allows, all equally likely."""
         layouts = self.start.layouts
         return layouts[stream.below(len(layouts))]
 
     def count(self, knowledge: Knowledge) -> int:
-        """Return how many layouts of mines are possible."""
+        """Return the number of possible layouts."""
         return len(knowledge.layouts)
 
     def chance(self, knowledge: Knowledge) -> float:
         """Return the best player's chance of success."""
-        return self._won(knowledge) / len(knowledge.layouts)
+        return self._count_wins(knowledge) / len(knowledge.layouts)
 
     def best_square(self, knowledge: Knowledge) -> int:
         """Return the closed square that wins most often.
 
-        Of squares that win equally often the least risky one is taken, and of those the first.
+        Ties go to the least risky square, then to the first.
         """
-        mined = self.mined(knowledge)
+        mined = self.count_mined(knowledge)
         first = min(mined, key=lambda square: (mined[square], square))
         if not mined[first]:
             return first
-        return min(mined, key=lambda s: (-self._won_by(knowledge, s), mined[s], s))
+        return min(mined, key=lambda s: (-self._count_wins_by(knowledge, s), mined[s], s))
 
     def is_best(self, knowledge: Knowledge, square: int) -> bool:
         """Return whether no closed square wins more often."""
-        return self._won_by(knowledge, square) == self._won(knowledge)
+        return self._count_wins_by(knowledge, square) == self._count_wins(knowledge)
 
     def chance_after(self, knowledge: Knowledge, square: int) -> float:
         """Return the chance of success of opening a closed square, with the best play after it."""
-        return self._won_by(knowledge, square) / len(knowledge.layouts)
+        return self._count_wins_by(knowledge, square) / len(knowledge.layouts)
 
-    def mined(self, knowledge: Knowledge) -> dict[int, int]:
-        """Return for each closed square in how many of the layouts it has a mine."""
+    def count_mined(self, knowledge: Knowledge) -> dict[int, int]:
+        """Return for each closed square the number of layouts with a mine on it."""
         key = knowledge.opened, knowledge.layouts[0]
         found = self._mined.get(key)
         if found is None:
-            found = self._mined[key] = self._count_mined(knowledge)
+            found = self._mined[key] = self._count_mined_squares(knowledge)
         return found
 
     def after(self, knowledge: Knowledge, board: str, opened: int) -> Knowledge:
@@ -98,27 +97,27 @@ class Solver(Player[Knowledge]):
         Args:
             knowledge: The knowledge before.
             board: Symbols of the squares now, as `rules.shown` returns them.
-            opened: the squares that are open now.
+            opened: Squares that are open now.
         """
         known = self._after.get(board)
         if known is None:
             layouts = [
                 mines
                 for mines in knowledge.layouts
-                if not mines & opened and shown(self._neighbours, mines, opened) == board
+                if not mines & opened and show_board(self._neighbours, mines, opened) == board
             ]
             known = self._after[board] = Knowledge(opened, tuple(layouts))
         return known
 
-    def _count_mined(self, knowledge: Knowledge) -> dict[int, int]:
+    def _count_mined_squares(self, knowledge: Knowledge) -> dict[int, int]:
         closed = self._all & ~knowledge.opened
         return {
             square: sum([mines >> square & 1 for mines in knowledge.layouts])
             for square in members(closed)
         }
 
-    def _won(self, knowledge: Knowledge) -> int:
-        """Return how many of the layouts the best play wins."""
+    def _count_wins(self, knowledge: Knowledge) -> int:
+        """Return the number of layouts that the best play wins."""
         if len(knowledge.layouts) == 1:
             return 1
         key = knowledge.opened, knowledge.layouts[0]
@@ -128,18 +127,18 @@ class Solver(Player[Knowledge]):
         return won
 
     def _most_won(self, knowledge: Knowledge) -> int:
-        mined = self._count_mined(knowledge)  # not kept: there are thousands
+        mined = self._count_mined_squares(knowledge)  # not kept: there are thousands
         total, best = len(knowledge.layouts), 0
         for square in sorted(mined, key=lambda s: mined[s]):
-            if total - mined[square] <= best:  # those without a mine there cannot be more
+            if total - mined[square] <= best:  # only layouts without a mine there can be won
                 break
-            best = max(best, self._won_by(knowledge, square))
+            best = max(best, self._count_wins_by(knowledge, square))
             if not mined[square]:
                 break
         return best
 
-    def _won_by(self, knowledge: Knowledge, square: int) -> int:
-        """Return how many layouts are won by opening a square, with the best play after it."""
+    def _count_wins_by(self, knowledge: Knowledge, square: int) -> int:
+        """Return the number of wins of opening a square, with the best play after it."""
         neighbours, before = self._neighbours, knowledge.opened
         seen: dict[tuple[int, ...], tuple[int, list[int]]] = {}
         what: tuple[int, ...]
@@ -154,7 +153,9 @@ class Solver(Player[Knowledge]):
                 fresh = members(opened & ~before)
                 what = (opened, *[(neighbours[s] & mines).bit_count() for s in fresh])
             seen.setdefault(what, (opened, []))[1].append(mines)
-        return sum(self._won(Knowledge(opened, tuple(same))) for opened, same in seen.values())
+        return sum(
+            self._count_wins(Knowledge(opened, tuple(same))) for opened, same in seen.values()
+        )
 
 
 @lru_cache(maxsize=256)

@@ -22,7 +22,7 @@ def rules(legend: str, turns: int) -> str:
     """Return the rules.
 
     Args:
-        legend: the line that says what the squares show.
+        legend: Line that explains the symbols of the squares.
         turns: Maximum turns per episode.
     """
     return (
@@ -44,7 +44,7 @@ def names_of(height: int, width: int) -> tuple[str, ...]:
 
 
 def to_open(squares: str, mines: int) -> int:
-    """Return how many squares without a mine are closed; a mine that was opened is none of them."""
+    """Return the number of closed squares without a mine."""
     return squares.count(CLOSED) + squares.count(HIT) - mines
 
 
@@ -53,8 +53,8 @@ def board(squares: str, width: int, mines: int) -> str:
     """Return a board with its labels.
 
     Args:
-        squares: one symbol a square, along the rows.
-        width: columns.
+        squares: One symbol per square, row by row.
+        width: Number of columns.
         mines: Number of mines.
     """
     rows = [squares[i : i + width] for i in range(0, len(squares), width)]

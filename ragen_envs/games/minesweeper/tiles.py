@@ -20,7 +20,7 @@ _INKS: tuple[Colour, ...] = (
     (20, 20, 20),
     (110, 110, 110),
 )
-"""Of the digits from 0 to 8; 0 has none."""
+"""Colours of the digits 0 to 8; 0 is not drawn."""
 _MINE = (
     "...##...",
     ".#.##.#.",
@@ -64,9 +64,9 @@ def tile_numbers(squares: str, width: int, size: int) -> bytes:
     """Return the number in `TILES` of each square, row by row.
 
     Args:
-        squares: one symbol a square, along the rows.
-        width: columns.
-        size: rows and columns of what is returned; the board is in its upper left corner.
+        squares: One symbol per square, row by row.
+        width: Number of columns.
+        size: Rows and columns of the result, which has the board in its upper left corner.
     """
     numbers = squares.encode().translate(_NUMBERS)
     rows = [numbers[i : i + width].ljust(size, _NOTHING) for i in range(0, len(numbers), width)]

@@ -42,7 +42,7 @@ class Bitboard:
         first_column = sum(1 << width * y for y in range(height))
         self._not_first_column = all_cells & ~first_column
         self._not_last_column = all_cells & ~(first_column << width - 1)
-        self._everywhere = repeated(1, n, n**boxes)
+        self._everywhere = repeat_bits(1, n, n**boxes)
         self._free = self._where_nothing_overlaps()
         self._one_box_at_0 = [self._others_anywhere(all_cells, i) for i in range(boxes)]
         self._steps = [self._step(dy, dx) for dy, dx in ((1, 0), (-1, 0), (0, 1), (0, -1))]
@@ -61,7 +61,7 @@ class Bitboard:
             boxes.append(box)
         return player, tuple(boxes)
 
-    def solved(self, floor: CellSet, targets: Sequence[int]) -> StateSet:
+    def solved_states(self, floor: CellSet, targets: Sequence[int]) -> StateSet:
         """Return all states with a box on each target."""
         states = 0
         for order in permutations(targets):
@@ -72,7 +72,7 @@ class Bitboard:
         """Yield the states that are 0, 1, 2, ... moves from solved, until no states are left."""
         placeable = floor * self._everywhere
         arrivals = [placeable & landing for landing, _, _ in self._steps]
-        seen = layer = self.solved(floor, targets)
+        seen = layer = self.solved_states(floor, targets)
         while layer:
             yield layer
             before = self._predecessors(layer, arrivals)
@@ -87,7 +87,7 @@ class Bitboard:
         down, across = below & below << width, right & (right & inner) << 1
         return down | down >> 2 * width | across | across >> 2
 
-    def grown(self, cells: CellSet) -> CellSet:
+    def grow(self, cells: CellSet) -> CellSet:
         """Return the cells and their neighbours, perhaps some beyond the last row."""
         width = self.width
         aside = (cells & self._not_last_column) << 1 | (cells & self._not_first_column) >> 1
@@ -138,7 +138,7 @@ class Bitboard:
         """Return the states repeated over all places of the other boxes."""
         for other, weight in enumerate(self.weights):
             if other != box:
-                states = repeated(states, weight, self.cells)
+                states = repeat_bits(states, weight, self.cells)
         return states
 
     def _where_nothing_overlaps(self) -> StateSet:
@@ -146,16 +146,16 @@ class Bitboard:
         weights, n = (1, *self.weights), self.cells
         overlapping = 0
         for pair in combinations(weights, 2):
-            same = repeated(1, sum(pair), n)
+            same = repeat_bits(1, sum(pair), n)
             for weight in weights:
                 if weight not in pair:
-                    same = repeated(same, weight, n)
+                    same = repeat_bits(same, weight, n)
             overlapping |= same
         states: int = n ** len(weights)
         return ((1 << states) - 1) ^ overlapping
 
 
-def repeated(bits: int, stride: int, times: int) -> int:
+def repeat_bits(bits: int, stride: int, times: int) -> int:
     """Return the union of so many copies of the bits, each moved by the stride from the last.
 
     The copies double from step to step, so that the work grows with the length of the result.

@@ -108,7 +108,7 @@ def _room(stream: RandomStream, board: Bitboard) -> CellSet:
         return 0
     region = 1 << nth_bit(floor, stream.below(floor.bit_count()), board.cells)
     while True:
-        grown = board.grown(region) & floor
+        grown = board.grow(region) & floor
         if grown == region:
             return region
         region = grown

@@ -95,7 +95,7 @@ def rules(legend: str, boxes: int, budget: Budget) -> str:
         "You move one square at a time. Moving into a box pushes it one square further, if the "
         "square behind it is free. Boxes cannot be pulled, and nothing moves through a wall.\n"
         f"Actions: {', '.join(ACTIONS)}.\n"
-        f"{budget.told}"
+        f"{budget.sentence}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 
 REPHRASE = "I cannot tell, please rephrase"
 """The reply to a question that is not understood."""
@@ -23,7 +23,7 @@ def rules(turns: int, cost: int, repeat: int, win: int) -> str:
     """
     return (
         "You play Twenty Questions: find the word that I think of. It is an everyday noun.\n"
-        f"You have {counted(turns, 'turn')}. In each, ask one question in plain English that Yes "
+        f"You have {pluralize(turns, 'turn')}. In each, ask one question in plain English that Yes "
         "or No can answer, or guess the word: Is it a ...?\n"
         f'I reply Yes, No or Sometimes, or "{REPHRASE}" where I do not understand; '
         "the turn has passed then all the same.\n"

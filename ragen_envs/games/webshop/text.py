@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 from ragen_envs.games.webshop.actions import click_of
 from ragen_envs.games.webshop.pages import (
     BACK,
@@ -44,7 +44,7 @@ def rules(mode: Mode, turns: int) -> str:
         "click[buy now] ends the episode. Its reward is the share of what was asked for "
         "(attributes, options and price) that the purchase meets; a product of another kind is "
         "mostly worth less.\n"
-        f"You have {counted(turns, 'turn')} with one action each."
+        f"You have {pluralize(turns, 'turn')} with one action each."
     )
 
 

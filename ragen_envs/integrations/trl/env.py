@@ -19,7 +19,7 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.tool_calls import Call, CallError
 from ragen_envs.core.tools import OUT_OF_FORM, answer_of, parameter_of, schemas, takes_several
 from ragen_envs.core.typed_calls import Parameter, TypedFunction
-from ragen_envs.core.wording import counted
+from ragen_envs.core.wording import pluralize
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
 
 Method = Callable[..., str]
@@ -156,7 +156,7 @@ def _game_method(env: TextEnv[Any, Any], function: Function | TypedFunction) -> 
     parameter, hint, about = parameter_of(env, function), _hint(env, function), function.argument
     if not takes_several(env):
         return _method(function, {parameter: (hint, about)})
-    most = counted(env.budget.max_actions_per_turn, "item")
+    most = pluralize(env.budget.max_actions_per_turn, "item")
     return _method(function, {parameter: (list[hint], f"{about} {most} at most.")})  # type: ignore[valid-type]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_actions, random_answer
 from ragen_envs.core.protocol import HOW_TO_CALL, format_answer
-from ragen_envs.core.tool_calls import Call, CallError, as_text, called
+from ragen_envs.core.tool_calls import Call, CallError, as_text, parse_calls
 from ragen_envs.core.tools import answer_with, schemas
 from ragen_envs.testing.hostile import HOSTILE
 from tests.ragen_envs.support import IDS, make
@@ -28,7 +28,7 @@ ONE = '<tool_call>{"name": "act", "arguments": {"action": "Red"}}</tool_call>'
 
 @given(calls, texts)
 def test_what_is_written_is_read(made, thought):
-    said = called(as_text(made, thought))
+    said = parse_calls(as_text(made, thought))
     assert said.calls == made
     assert said.thought == thought.strip()
 
@@ -37,14 +37,14 @@ def test_what_is_written_is_read(made, thought):
 def test_no_thought_and_no_argument_makes_or_ends_a_call(made, before, after):
     thought = f"{before}<tool_call>{after}"
     made = [*made, Call("say", {"text": "</tool_call><tool_call>"})]
-    assert called(as_text(made, thought)).calls == made
+    assert parse_calls(as_text(made, thought)).calls == made
 
 
 def test_arguments_as_json_are_written_as_the_object_that_they_are():
     made = [Call("act", '{"action":   "Red"}')]
     assert as_text(made) == ONE
     assert as_text(made, " so be it ") == f"so be it\n{ONE}"
-    [kept] = called(as_text([Call("act", "{no JSON")])).calls
+    [kept] = parse_calls(as_text([Call("act", "{no JSON")])).calls
     assert kept == Call("act", "{no JSON")
 
 
@@ -67,7 +67,7 @@ def test_arguments_as_json_are_written_as_the_object_that_they_are():
 )
 def test_what_is_out_of_form(answer, problem):
     with pytest.raises(CallError, match=problem):
-        called(answer)
+        parse_calls(answer)
 
 
 @pytest.mark.parametrize("id_", IDS)

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.tool_calls import Call, CallError
 from ragen_envs.core.tools import answer_of, calls_of, schemas
-from ragen_envs.core.typed_calls import Parameter, TypedFunction, read, typed, written
+from ragen_envs.core.typed_calls import (
+    Parameter,
+    TypedFunction,
+    convert_arguments,
+    read_call,
+    write_call,
+)
 from ragen_envs.testing.hostile import HOSTILE
 from tests.ragen_envs.support import make
 
@@ -33,11 +39,11 @@ arguments = st.fixed_dictionaries(
 
 @given(arguments, st.permutations(["what", "day", "count"]), st.sampled_from([" ", "  "]))
 def test_a_call_reads_as_it_was_written_in_any_order(values, order, blank):
-    assert read(FUNCTION, written(FUNCTION, values)) == values
+    assert read_call(FUNCTION, write_call(FUNCTION, values)) == values
     text = blank.join(["PUT", *(f"{name.upper()} = {values[name]}" for name in order)])
-    assert read(FUNCTION, text) == values
-    assert typed(FUNCTION, values) == {**values, "count": int(values["count"])}
-    jsonschema.validate(typed(FUNCTION, values), FUNCTION.schema)
+    assert read_call(FUNCTION, text) == values
+    assert convert_arguments(FUNCTION, values) == {**values, "count": int(values["count"])}
+    jsonschema.validate(convert_arguments(FUNCTION, values), FUNCTION.schema)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +62,14 @@ def test_a_call_reads_as_it_was_written_in_any_order(values, order, blank):
     ],
 )
 def test_what_is_no_call_of_a_function(text):
-    assert read(FUNCTION, text) is None
+    assert read_call(FUNCTION, text) is None
 
 
 def test_a_function_without_arguments():
-    assert read(NONE, " Stop ") == {}
-    assert read(NONE, "stop now") is None
-    assert read(NONE, "stop a=1") is None
-    assert written(NONE, {}) == "stop"
+    assert read_call(NONE, " Stop ") == {}
+    assert read_call(NONE, "stop now") is None
+    assert read_call(NONE, "stop a=1") is None
+    assert write_call(NONE, {}) == "stop"
     assert NONE.schema["required"] == []
 
 
@@ -71,9 +77,9 @@ def test_a_function_without_arguments():
     st.text() | st.text("put what=day count", max_size=60) | st.sampled_from([*HOSTILE.values()])
 )
 def test_any_text_can_be_read(text):
-    found = read(FUNCTION, text)
+    found = read_call(FUNCTION, text)
     assert found is None or set(found) == {"what", "day", "count"}
-    assert read(FUNCTION, f"put {text}") is None or "=" in text
+    assert read_call(FUNCTION, f"put {text}") is None or "=" in text
 
 
 def test_schemas_name_types_and_bounds():
@@ -88,9 +94,9 @@ def test_schemas_name_types_and_bounds():
 
 @given(st.from_regex(f"{FUNCTION.form}|{NONE.form}", fullmatch=True))
 def test_what_has_the_form_is_a_call(text):
-    found = read(FUNCTION, text)
+    found = read_call(FUNCTION, text)
     if text == "stop":
-        assert read(NONE, text) == {}
+        assert read_call(NONE, text) == {}
     elif found is None:
         assert "what=" + " " * 9 in text.replace(" day", "         ")  # a name of blanks alone
     else:
@@ -159,4 +165,4 @@ def test_a_value_that_does_not_exist_is_in_form_and_the_game_judges_it():
     "text", ["put " + "what=a " * 200_000, "put " + "=" * 500_000, "put what=" + " " * 900_000]
 )
 def test_long_texts_are_read_too(text):
-    assert read(FUNCTION, text) is None  # in a time that goes with the square, it would take hours
+    assert read_call(FUNCTION, text) is None  # quadratic time would take hours

@@ -17,8 +17,8 @@ from ragen_envs.games.cube.rules import (
     canonical_form,
     images,
     normal_form,
-    solved,
-    turned,
+    solved_form,
+    turn_cube,
 )
 from tests.ragen_envs.games.cube import reference
 
@@ -43,12 +43,12 @@ def test_the_names():
 @pytest.mark.parametrize("action", ACTIONS)
 def test_moves_are_turns_in_space(action):
     turn = MOVES[ACTIONS.index(action)]
-    assert turned(ALL, turn) == reference.play(ALL, [action]) != ALL
+    assert turn_cube(ALL, turn) == reference.play(ALL, [action]) != ALL
 
 
 def test_rotations_and_symmetries_are_the_matrices_of_a_cube():
     def done(turns):
-        return {turned(ALL, turn) for turn in turns}
+        return {turn_cube(ALL, turn) for turn in turns}
 
     def expected(ways):
         return {reference.moved(ALL, way) for way in ways}
@@ -63,13 +63,13 @@ def test_rotations_and_symmetries_are_the_matrices_of_a_cube():
 def test_the_solved_cube_is_the_one_that_moves_lead_back_to(walk, data):
     start = reference.moved(reference.SOLVED, data.draw(st.sampled_from(reference.ROTATIONS)))
     assert reference.is_solved(start)
-    assert solved(reference.play(start, walk)) == start
+    assert solved_form(reference.play(start, walk)) == start
 
 
 @given(cubes, st.sampled_from(reference.ROTATIONS))
 def test_the_normal_form_names_colours_after_their_faces(stickers, rotation):
     form = normal_form(reference.moved(stickers, rotation))
-    assert solved(form) == reference.SOLVED
+    assert solved_form(form) == reference.SOLVED
     assert reference.form(form) == reference.form(stickers)
     assert Counter(form) == Counter(reference.SOLVED)
 

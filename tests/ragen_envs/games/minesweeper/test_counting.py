@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ragen_envs.games.minesweeper.components import component
 from ragen_envs.games.minesweeper.counting import Layouts
 from ragen_envs.games.minesweeper.env import MinesweeperEnv
-from ragen_envs.games.minesweeper.rules import Opening, neighbours_of, open_after, shown
+from ragen_envs.games.minesweeper.rules import Opening, neighbours_of, open_after, show_board
 from ragen_envs.games.minesweeper.solver import Solver
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
@@ -48,7 +48,7 @@ def test_counts_on_the_small_boards_are_those_of_their_listed_layouts(split):
     rest = several = 0
     for opening in MinesweeperEnv.load_shipped("Minesweeper-v0", split):
         best, board = Solver(opening), board_of(opening)
-        assert board.counts() == (best.count(best.start), best.mined(best.start))
+        assert board.counts() == (best.count(best.start), best.count_mined(best.start))
         ranked = {board.layout(rank) for rank in range(best.count(best.start))}
         assert ranked == set(opening.layouts)
         rest += board._rest > 0
@@ -66,7 +66,7 @@ def large_boards(draw):
     opened = 0
     for square in order[10 : 10 + draw(st.integers(1, 12))]:
         opened = open_after(neighbours, mines, opened, square)
-    squares = shown(neighbours, mines, opened)
+    squares = show_board(neighbours, mines, opened)
     assume("#" in squares)
     rows = "\n".join(squares[i : i + 8] for i in range(0, 64, 8))
     return mines, Opening(rows, 10)
@@ -86,7 +86,7 @@ def test_counts_on_large_boards_hold_together(drawn, data):
     rank = data.draw(st.integers(0, total - 1))
     layout = board.layout(rank)
     assert layout.bit_count() == 10
-    assert shown(opening.neighbours, layout, opening.opened) == opening.board.replace("\n", "")
+    assert show_board(opening.neighbours, layout, opening.opened) == opening.board.replace("\n", "")
     assert (board.layout(min(rank + 1, total - 1)) == layout) == (rank == total - 1)
     if total <= 3000:
         assert {board.layout(rank) for rank in range(total)} == set(opening.layouts)

@@ -173,7 +173,7 @@ def test_the_ceiling_is_the_share_of_layouts_that_the_oracle_wins():
     """Over rollouts that between them meet every layout, each layout weighed once."""
     for seed in range(12):
         env = started(seed)
-        count = len(env.known.layouts)
+        count = len(env.knowledge.layouts)
         if count > 12:
             continue
         won = {}
@@ -190,7 +190,7 @@ def test_the_ceiling_is_the_share_of_layouts_that_the_oracle_wins():
 
 def test_all_layouts_are_equally_likely_in_rollouts():
     env = started(0)
-    layouts = env.known.layouts
+    layouts = env.knowledge.layouts
     met = Counter()
     for rollout in range(60 * len(layouts)):
         env.reset(seed=0, options={"noise_seed": rollout})

@@ -12,9 +12,9 @@ from ragen_envs.games.minesweeper.rules import (
     members,
     neighbours_of,
     open_after,
-    shown,
+    show_board,
     subsets,
-    uncovered,
+    uncover,
 )
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import layouts, openings, squares_of
@@ -42,10 +42,10 @@ def test_opening_is_a_plain_flood_fill(drawn):
         before, opened = opened, open_after(neighbours, mask, opened, y * width + x)
         expected = reference.flooded(rows, mines, expected, (y, x))
         assert opened == squares_of(expected, width)
-        board = shown(neighbours, mask, opened)
+        board = show_board(neighbours, mask, opened)
         assert board == "".join(reference.drawn(rows, mines, expected))
         fresh = opened & ~before
-        assert uncovered(neighbours, mask, shown(neighbours, mask, before), fresh) == board
+        assert uncover(neighbours, mask, show_board(neighbours, mask, before), fresh) == board
 
 
 @given(openings(sizes=((2, 3), (3, 3), (3, 4), (4, 4))))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.games.minesweeper.rules import Opening, open_after, shown
+from ragen_envs.games.minesweeper.rules import Opening, open_after, show_board
 from ragen_envs.games.minesweeper.solver import Solver, ceiling, solver
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
@@ -29,7 +29,7 @@ def test_chances_are_those_of_trying_every_square_every_time(opening):
 def test_mines_are_counted_as_by_trying_each_layout(opening):
     rows = opening.board.split("\n")
     best = Solver(opening)
-    mined = best.mined(best.start)
+    mined = best.count_mined(best.start)
     found = {
         divmod(square, opening.width): Fraction(count, len(best.start.layouts))
         for square, count in mined.items()
@@ -49,7 +49,7 @@ def test_the_best_player_wins_as_many_layouts_as_its_chance_says(opening):
             if mines >> square & 1:
                 break
             opened = open_after(opening.neighbours, mines, known.opened, square)
-            known = best.after(known, shown(opening.neighbours, mines, opened), opened)
+            known = best.after(known, show_board(opening.neighbours, mines, opened), opened)
             if opened.bit_count() + opening.mines == len(opening.neighbours):
                 won += 1
                 break
@@ -63,10 +63,10 @@ def test_knowledge_is_what_the_board_allows(opening, data):
     best = Solver(opening)
     mines = data.draw(st.sampled_from(opening.layouts))
     known = best.start
-    while closed := [s for s in best.mined(known) if not mines >> s & 1]:
+    while closed := [s for s in best.count_mined(known) if not mines >> s & 1]:
         square = data.draw(st.sampled_from(closed))
         opened = open_after(opening.neighbours, mines, known.opened, square)
-        board = shown(opening.neighbours, mines, opened)
+        board = show_board(opening.neighbours, mines, opened)
         known = best.after(known, board, opened)
         rows = [board[i : i + opening.width] for i in range(0, len(board), opening.width)]
         expected = {

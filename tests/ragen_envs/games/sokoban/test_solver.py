@@ -3,7 +3,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.core.instances import RandomStream
-from ragen_envs.games.sokoban.bitboard import bitboard, check_size, nth_bit, repeated
+from ragen_envs.games.sokoban.bitboard import bitboard, check_size, nth_bit, repeat_bits
 from ragen_envs.games.sokoban.rules import Level, move
 from ragen_envs.games.sokoban.solver import Solver, solver
 from tests.ragen_envs.games.sokoban import reference
@@ -150,7 +150,7 @@ def test_copies_of_bits(bits, stride, times):
     expected = 0
     for i in range(times):
         expected |= bits << stride * i
-    assert repeated(bits, stride, times) == expected
+    assert repeat_bits(bits, stride, times) == expected
 
 
 def test_solvers_are_kept():
