@@ -32,8 +32,8 @@ _DISTANCE = (1 << _BITS) - 1
 class Table:
     """Distances and parts of all positions. Use `table`, which makes it once a process.
 
-    A breadth-first search from the solved cube makes it in about a second. It takes 3.7 MB, and some
-    70 MB during the search.
+    A breadth-first search from the solved cube makes it in about a second. It takes 3.7 MB, and
+    some 70 MB during the search.
     """
 
     def __init__(self) -> None:

@@ -18,8 +18,9 @@ _TIE = 1e-9
 class FrozenLakeFailures(FailureLabeler):
     """Labels episodes of FrozenLake; a state is the player's square.
 
-    A turn's actions are chosen before any of them slips, so a turn is judged as one plan. Its chance
-    of success, with the best play after it, is compared to that of the best plan. Both are exact, see `ragen_envs.games.frozen_lake.solver`.
+    A turn's actions are chosen before any of them slips, so a turn is judged as one plan. Its
+    chance of success, with the best play after it, is compared to that of the best plan. Both are
+    exact, see `ragen_envs.games.frozen_lake.solver`.
     """
 
     def read_state(self, env: Any) -> Hashable:

@@ -1,4 +1,4 @@
-"""The generator of openings: random mines, a first square without adjacent mines, and a few more."""
+"""The generator of openings: random mines, an open area, and a few other open squares."""
 
 from __future__ import annotations
 

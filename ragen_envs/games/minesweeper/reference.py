@@ -50,7 +50,7 @@ class Reference(Player[Shown]):
     def sample_layout(self, stream: RandomStream) -> int:
         """Sample a layout from those that the opening allows, all equally likely.
 
-        The probabilities are exact to within the number of layouts over 2**128. It can exceed 2**64.
+        The number of layouts n can exceed 2**64; probabilities are exact to within n / 2**128.
         """
         total = self.count(self.start)
         return self._layouts.layout((stream.word() << 64 | stream.word()) * total >> 128)

@@ -76,7 +76,7 @@ class Opening:
     """An instance: some open squares, and the number of mines.
 
     Attributes:
-        board: Rows of equal length joined by line ends: a digit for an open square, # for a closed one.
+        board: Rows of equal length joined by line ends; a digit is an open square, # a closed one.
         mines: Number of mines in closed squares.
         ceiling: Success probability of the best player; None if it is not known yet.
     """
