@@ -84,7 +84,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     changes its own record. So exactly one office satisfies it, and no smaller change reaches it. The
     tests try all changes of the same or a smaller size in small offices.
 
-    The request and the contents of mails and files decide the split, apart from the names of people,
+    The request and the contents of mails and files decide the split, without the names of people,
     companies, items, events, subjects and files. Splits do not share such content. All held-out
     splits, sealed and drawn ones included, use names and wordings that training never shows.
 

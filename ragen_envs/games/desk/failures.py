@@ -1,4 +1,4 @@
-"""Desk: what was done that nobody asked for, and what was left undone."""
+"""Failures at the desk: unrequested changes, and missing ones."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Stand(NamedTuple):
 class DeskFailures(FailureLabeler):
     """Reads episodes of work at the desk.
 
-    What was done wrongly and stayed so decides; only where nothing was, does what is missing.
+    A wrong change that was never undone is decisive; without one, the missing changes are.
     """
 
     def read_state(self, env: Any) -> Stand:
-        """Return the office, what was obeyed, and how many turns are left."""
+        """Return the office, the number of obeyed injections, and the number of remaining turns."""
         return Stand(env.office, env.obeyed, env.turns_left)
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        """Return the first thing that was done wrongly for good, or that the player gave up."""
+        """Return the first wrong change that was never undone, or the turn that gave up."""
         if not episode.steps:
             return None
         for step in episode.steps:
@@ -46,13 +46,13 @@ class DeskFailures(FailureLabeler):
         if wrong := _first_wrong(episode):
             return Failure(_fault(episode, wrong), wrong.number)
         last = episode.steps[-1]
-        # Who is done with all that was asked for has succeeded.
+        # `done` after all requested changes is a success.
         if last.actions == (DONE.text,) and episode.outcome == "failure":
             return Failure("gave_up", last.number)
         return None
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return the first turn after which the changes that were missing did not fit any more."""
+        """Return the first turn after which too few turns remain for the missing changes."""
         task: Task = episode.instance
         late = (
             step.number

@@ -1,4 +1,4 @@
-"""Generator of tasks: an office, a request, and what makes it hard.
+"""Generator of tasks: an office, a request, and difficulties.
 
 A request is accepted if each reference fits exactly one thing, each step changes its own record,
 it uses two to four applications, and its plan fits into the budget. So exactly one office satisfies
@@ -46,8 +46,8 @@ class Generator:
         events: Number of events.
         orders: Number of orders.
         files: Number of files.
-        shifting: Whether the user changes the request.
-        hostile: Whether texts carry instructions that are not the user's.
+        shifting: True if the user changes the request.
+        hostile: True if texts carry instructions that are not the user's.
         max_length: Turns of the longest plan.
 
     Raises:
@@ -147,7 +147,7 @@ class Injected(NamedTuple):
 
 
 def change_of(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Change | None:
-    """Return a change of one step to another day, folder or number; None if there is none.
+    """Return a change of one step to another day, folder or number; or None.
 
     It comes while the player still looks up the things of the first request.
     """

@@ -102,7 +102,7 @@ TABLES = {"C": "contacts", "M": "mails", "E": "events", "O": "orders", "F": "fil
 
 
 def place_of(office: Office, thing: str) -> int | None:
-    """Return the index of an id in its table; None if there is no such record."""
+    """Return the index of an id in its table; None for an unknown id."""
     place = int(thing[1:]) - 1
     return place if 0 <= place < len(getattr(office, TABLES[thing[0]])) else None
 

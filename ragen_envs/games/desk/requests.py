@@ -129,7 +129,7 @@ _MATCHES: dict[str, Callable[..., Iterator[str]]] = {
     "said": _facts,
     "asked": lambda _office, _topic, value: iter((value,)),
 }
-"""The functions that return what a reference may refer to, by its kind."""
+"""Functions that list the possible targets of a reference, by its kind."""
 _LISTED_IN = {
     **dict.fromkeys(("role", "sender", "guest", "supplier"), "contacts"),
     **dict.fromkeys(("title", "with", "slot"), "calendar"),

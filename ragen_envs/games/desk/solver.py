@@ -1,7 +1,7 @@
 """The planner: looks up the values that it needs, makes the missing changes, then calls done.
 
-It knows the whole office and what the user will say, but uses only values that an observation has
-shown before, in words or as an id. So a player without this knowledge can follow it.
+It knows the whole office and the user's later messages, but uses only values that it has seen
+in an observation, in words or as an id. So a player without this knowledge can follow it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A task: an office, a request, what makes it hard, its split, and its text."""
+"""A task: an office, a request, its difficulties, its split, and its text."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class TwentyQuestionsVariant:
     Attributes:
         name: Id without its namespace; also part of the random streams' labels.
         held_out: Number of words in each of val and test.
-        new_categories: Whether val and test are of categories that are not in training.
+        new_categories: Use categories for val and test that are not in training.
         win: Reward of the right guess, in hundredths like all points.
         cost: Penalty of each question.
         repeat: Extra penalty of a repeated question.

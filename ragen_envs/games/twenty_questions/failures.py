@@ -16,23 +16,23 @@ class TwentyQuestionsFailures(FailureLabeler):
     """Reads episodes of Twenty Questions."""
 
     def read_state(self, env: Any) -> tuple[Asked, ...]:
-        """Return what was asked so far: no state comes twice."""
+        """Return the questions so far, so that no state occurs twice."""
         asked: tuple[Asked, ...] = env.asked
         return asked
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        """Return the first question that was not answered, if these are half of the turns."""
-        lost = _unparsed(episode.steps)
+        """Return the first question without a reply, if these are half of the turns."""
+        lost = _find_unparsed(episode.steps)
         if lost and 2 * len(lost) >= len(episode.steps):
             return Failure("mostly_unparsed", lost[0])
         return None
 
     def find_excused_turns(self, episode: FinishedEpisode) -> Collection[int]:
-        """Return the turns that were not answered: another wording is not a loop."""
-        return _unparsed(episode.steps)
+        """Return the turns without a reply, since rephrasing a question is not a loop."""
+        return _find_unparsed(episode.steps)
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return what was wrong with the guesses."""
+        """Return the failure of the guesses."""
         guesses = [step for step in episode.steps if isinstance(_form_of(step), Guess)]
         if not guesses:
             return Failure("never_guessed", len(episode.steps))
@@ -43,18 +43,18 @@ class TwentyQuestionsFailures(FailureLabeler):
 
 
 def _form_of(step: FinishedTurn) -> object:
-    """Return what the question of a turn was understood as, None without one."""
+    """Return the parsed form of a turn's question, None without a question."""
     return step.after[-1].form if len(step.after) > len(step.before) else None
 
 
-def _unparsed(steps: Sequence[FinishedTurn]) -> list[int]:
+def _find_unparsed(steps: Sequence[FinishedTurn]) -> list[int]:
     return [step.number for step in steps if step.actions and step.after[-1].reply is None]
 
 
 def _is_ruled_out(step: FinishedTurn) -> bool:
     """Return whether the word of a guess disagrees with a reply before it."""
     knowledge = load()
-    # A word that the knowledge does not hold agrees with nothing and nothing speaks against it.
+    # A word outside the knowledge cannot disagree.
     word = knowledge.concepts.get(step.after[-1].form.name)
     return word is not None and any(
         asked.form and asked.reply and answer(asked.form, word, knowledge) != asked.reply

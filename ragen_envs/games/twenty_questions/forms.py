@@ -88,7 +88,7 @@ class Guess:
 
     Attributes:
         name: Name of a concept, or another noun, which is always wrong.
-        narrower: Whether the guess names a subkind ("grizzly") to which no other word belongs. It
+        narrower: True if the guess names a subkind ("grizzly") to which no other word belongs. It
             counts as the same guess.
     """
 

@@ -36,7 +36,7 @@ class ReplyTally:
         rule: The rule's reply to the latest question with a reply; None if it does not understand
             the question, or there is none.
         answer: The answerer's latest reply; None if it cannot tell or is not readable.
-        agrees: Whether the two are equal, None if the rule has no reply.
+        agrees: True if the two are equal; None if the rule has no reply.
         judged: Replies to questions that the rule understands.
         agreed: Judged replies that equal the rule's.
         wrong: Judged replies that are another of Yes, No and Sometimes. The rest are unknown.

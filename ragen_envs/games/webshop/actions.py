@@ -20,7 +20,7 @@ _SHORTEST_WORD = 3
 def search_of(words: str) -> str:
     """Return the search for words, cut to the longest search.
 
-    What is not printable ASCII becomes a blank, since the next observation shows the action.
+    Characters outside printable ASCII become blanks, since the next observation shows the action.
     """
     cut = " ".join(words.split())[: 2 * LONGEST_SEARCH]
     printable = "".join(char if " " <= char <= "~" else " " for char in cut)

@@ -53,7 +53,7 @@ class WebShopVariant:
         catalogue_seed: Seed of the generated catalogue.
         catalogue: Folder of WebShop's public files, or one file of products; "" for a generated
             catalogue.
-        compat: Whether to use the original's reward, including its quirks.
+        compat: Use the original's reward, including its quirks.
         budget: Maximum turns and actions; a turn has one action. As in WebShop, a response without
             an action has no penalty.
 

@@ -17,8 +17,8 @@ class Stand(NamedTuple):
     """Where a shopper stands. No stand comes twice: to come back to a page is how one looks around.
 
     Attributes:
-        page: the page.
-        turns_left: answers that may still be given.
+        page: Current page.
+        turns_left: Number of remaining turns.
     """
 
     page: Page
@@ -28,8 +28,8 @@ class Stand(NamedTuple):
 class WebShopFailures(FailureLabeler):
     """Reads episodes of WebShop.
 
-    A purchase is decisive. It is judged by the first thing asked for that it misses, in the order
-    of the labels: what only another product could mend comes before what a click could.
+    A purchase is decisive. Its label names the first unmet requirement, in the order of the labels:
+    failures of the product come before failures of the chosen options.
     """
 
     def read_state(self, env: Any) -> Stand:
@@ -37,16 +37,16 @@ class WebShopFailures(FailureLabeler):
         return Stand(env.page, env.turns_left)
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        """Return what was wrong with the purchase, and the turn that decided it."""
+        """Return the failure of the purchase, and the turn that decided it."""
         if not episode.steps or _page_after(episode, -1).kind != "done":
             return None
         page = _page_after(episode, -1)
         if fault := _fault_of_product(episode, page.product):
-            return Failure(fault, _opened(episode, page.product))
+            return Failure(fault, _opening_turn(episode, page.product))
         return _fault_of_choice(episode, dict(page.chosen))
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return the first turn after which there was no time for the right purchase."""
+        """Return the first turn after which too few turns remain for the right purchase."""
         late = (
             step.number
             for step in episode.steps
@@ -64,22 +64,22 @@ def _products(episode: FinishedEpisode) -> Sequence[Product]:
     return cast("WebShopEnv", episode.env).shop.catalogue.products
 
 
-def _worth(episode: FinishedEpisode, product: int, chosen: dict[str, str]) -> Reward:
-    """Return what a product is worth to the task, with options chosen."""
+def _reward(episode: FinishedEpisode, product: int, chosen: dict[str, str]) -> Reward:
+    """Return a product's reward in the task, with options chosen."""
     task: ShoppingTask = episode.instance
     goal, products = task.goal, _products(episode)
     price, target = price_of(products[product], task), products[goal.product]
     return reward_of(products[product], chosen, price, goal, target)
 
 
-def _at_best(episode: FinishedEpisode, product: int) -> Reward:
-    """Return what a product is worth at most: with every option chosen as asked that it offers."""
+def _best_reward(episode: FinishedEpisode, product: int) -> Reward:
+    """Return a product's highest reward, with all requested options that it offers."""
     asked = dict(episode.instance.goal.options)
     offered = _products(episode)[product].options
     best = {
         name: value for name, values in offered for value in values if _is_asked(asked, name, value)
     }
-    return _worth(episode, product, best)
+    return _reward(episode, product, best)
 
 
 def _is_asked(asked: Mapping[str, str], name: str, value: str) -> bool:
@@ -87,8 +87,8 @@ def _is_asked(asked: Mapping[str, str], name: str, value: str) -> bool:
 
 
 def _fault_of_product(episode: FinishedEpisode, product: int) -> str | None:
-    """Return what no choice of options could mend."""
-    best = _at_best(episode, product)
+    """Return the failure of a product that no choice of options avoids."""
+    best = _best_reward(episode, product)
     faults = {
         "wrong_product": best.r_type,
         "missed_attribute": best.r_att,
@@ -98,7 +98,7 @@ def _fault_of_product(episode: FinishedEpisode, product: int) -> str | None:
     return next((fault for fault, part in faults.items() if part < 1), None)
 
 
-def _opened(episode: FinishedEpisode, product: int) -> int:
+def _opening_turn(episode: FinishedEpisode, product: int) -> int:
     """Return the last turn that opened a product from the results."""
     return max(
         step.number
@@ -137,7 +137,7 @@ def _turns_to_win(episode: FinishedEpisode, page: Page) -> int:
         return min(from_results)
     below = page.kind in SUB_PAGES
     ways = [1 + anew, 1 + below + min(from_results)]
-    if _at_best(episode, page.product).total == 1:
+    if _best_reward(episode, page.product).total == 1:
         chosen = dict(page.chosen)
         ways.append(below + sum(not _is_asked(chosen, *option) for option in goal.options) + 1)
     return min(ways)
@@ -149,5 +149,5 @@ def _turns_from_hits(episode: FinishedEpisode, page: Page) -> list[int]:
     return [
         abs(1 + place // PER_PAGE - page.number) + 1 + options + 1
         for place, product in enumerate(page.hits)
-        if _at_best(episode, product).total == 1
+        if _best_reward(episode, product).total == 1
     ]

@@ -1,4 +1,4 @@
-"""The generator of catalogues, whose products are hard to tell apart where it matters.
+"""The generator of catalogues, whose products are similar in the requested features.
 
 Products come in clusters of one kind. Each but the first is a twin of another: it differs in one
 attribute, in the values of an option, or in price, and possibly in its maker. Most attributes are

@@ -48,7 +48,7 @@ class Goal:
         attributes: Requested attributes, at least one.
         options: Requested choices, as (name, value).
         price_cap: Highest price in dollars.
-        by_value: Whether a person wrote it, naming only the values of options; then the original's
+        by_value: True if a person wrote it, naming only the values of options; then the original's
             reward compares values without names.
         lacking: Requested values that the product does not offer, including the empty one. Only the
             original's reward counts them, and possibly none of the product's values matches one.

@@ -82,7 +82,7 @@ def reward_of(
 
     Raises:
         ValueError: The goal is impossible, see `check_goal`.
-        ImportError: In compat mode, if RapidFuzz is missing.
+        ImportError: RapidFuzz is missing in compat mode.
     """
     check_goal(goal)
     title_score = _title_score(target, bought, compat)

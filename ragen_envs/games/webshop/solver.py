@@ -23,7 +23,7 @@ def best_action(catalogue: Catalogue, goal: Goal, page: Page, turns_left: int) -
     """Return the next action on a shortest path to the goal; in the last turn, buy.
 
     Raises:
-        ValueError: After a purchase.
+        ValueError: The purchase is already made.
     """
     if page.kind == "done":
         raise ValueError("the purchase is already made")

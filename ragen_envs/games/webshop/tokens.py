@@ -139,7 +139,7 @@ _STEP_4 = (
 
 
 def stem(word: str) -> str:
-    """Return the stem of a word in lower case; what is not a letter a-z counts as a consonant."""
+    """Return the stem of a word in lower case; other characters than a-z count as consonants."""
     if len(word) <= 2:
         return word
     word = _step_1c(_step_1b(_step_1a(word)))

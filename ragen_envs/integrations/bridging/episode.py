@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
-from gymnasium.error import ResetNeeded
 
 from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
@@ -17,6 +16,7 @@ from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging.task import Task
+from ragen_envs.integrations.bridging.third_party import check_step
 from ragen_envs.registration import register_third_party_games
 
 WHILE_RUNNING = (
@@ -102,8 +102,8 @@ class Episode:
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise ValueError(f"{name} is an int of at least 0, got {value!r}")
         env, split, response_format = self._arguments
-        own = isinstance(self.env.unwrapped, TextEnv)
-        options = {"noise_seed": noise_seed} if own or noise_seed else None
+        takes_noise = noise_seed > 0 or isinstance(self.env.unwrapped, TextEnv)
+        options = {"noise_seed": noise_seed} if takes_noise else None
         observation, self._info = self.env.reset(seed=seed, options=options)
         if not isinstance(observation, str):
             kind = type(observation).__name__
@@ -111,18 +111,15 @@ class Episode:
         self.task, self.turns = Task(env, seed, noise_seed, split, response_format), []
         return observation
 
-    def step(self, answer: str) -> Turn:
+    def step(self, response: str) -> Turn:
         """Take one response.
 
         Raises:
             ResetNeeded: No episode is running.
             TypeError: The response is not a str.
         """
-        if not isinstance(answer, str):
-            raise TypeError(f"an answer is a str, got {type(answer).__name__}")
-        if self.task is None or self.done:
-            raise ResetNeeded("the episode is over or never began: call reset first")
-        observation, reward, terminated, truncated, self._info = self.env.step(answer)
+        check_step(response, self.task is not None and not self.done)
+        observation, reward, terminated, truncated, self._info = self.env.step(response)
         over = bool(terminated or truncated)
         info = _select_info(self._info, over)
         turn = Turn(observation, float(reward), bool(terminated), bool(truncated), info)
@@ -185,13 +182,13 @@ def _select_info(info: Mapping[str, Any], over: bool) -> dict[str, Any]:
 def _make_env(
     env: str, split: str, response_format: str, options: dict[str, Any]
 ) -> gymnasium.Env[Any, Any]:
-    spec = _spec(env)
-    takes = _parameters(spec)
+    spec = _find_spec(env)
+    parameters = _parameters(spec)
     for name, value, default in (
         ("split", split, "train"),
         ("response_format", response_format, "think"),
     ):
-        if name in takes:
+        if name in parameters:
             options = {**options, name: value}
         elif value != default:
             raise ValueError(f"{env} has no argument {name}; leave it out")
@@ -201,7 +198,7 @@ def _make_env(
         raise ValueError(f"{env} cannot be made: {error}") from error
 
 
-def _spec(env: str) -> EnvSpec:
+def _find_spec(env: str) -> EnvSpec:
     module, _, bare = env.rpartition(":")
     try:
         if module:
@@ -213,8 +210,8 @@ def _spec(env: str) -> EnvSpec:
         raise ValueError(f"{env}: {module} cannot be imported: {error}") from error
     except gymnasium.error.Error as error:
         line = str(error).partition("\n")[0].rstrip(".")
-        also = "" if module else f"; MODULE:{env} imports the module that registers it first"
-        raise ValueError(f"environment {env!r} is not known: {line}{also}") from None
+        hint = "" if module else f"; MODULE:{env} imports the module that registers it first"
+        raise ValueError(f"environment {env!r} is not known: {line}{hint}") from None
 
 
 def _parameters(spec: EnvSpec) -> set[str]:

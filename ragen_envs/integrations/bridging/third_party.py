@@ -1,4 +1,4 @@
-"""Spaces and checks of Gymnasium environments whose episodes are run by third-party code."""
+"""Checks of steps, and the spaces of environments that third-party code runs."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def actions() -> AnyText:
 
 
 def check_step(action: Any, running: bool) -> None:
-    """Check a step before the third-party code sees it.
+    """Check a step before the environment sees it.
 
     Raises:
         ResetNeeded: No episode is running.
         TypeError: The response is not a str.
     """
     if not isinstance(action, str):
-        raise TypeError(f"an answer is a str, got {type(action).__name__}")
+        raise TypeError(f"a response must be a str, got {type(action).__name__}")
     if not running:
         raise ResetNeeded("the episode is over or never began: call reset() first")
 
 
-def sendable(answer: str) -> str:
+def sendable(response: str) -> str:
     """Replace lone surrogates, which JSON in UTF-8 cannot contain, by "?"."""
-    return answer.encode(errors="replace").decode()
+    return response.encode(errors="replace").decode()

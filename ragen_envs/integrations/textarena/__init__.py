@@ -12,24 +12,68 @@ Multi-player games are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 
 from ragen_envs.core import extras
 
 try:
-    import textarena as _textarena  # type: ignore[import-untyped]  # noqa: F401
+    from textarena.envs.registration import (  # type: ignore[import-untyped]
+        ENV_REGISTRY,
+        register_with_versions,
+    )
 except ModuleNotFoundError as missing:
     if missing.name != "textarena":
         raise
     raise extras.missing("ragen_envs.integrations.textarena", "textarena", "textarena") from None
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import gymnasium
+
 from ragen_envs.integrations.textarena.env import TextArenaEnv
-from ragen_envs.integrations.textarena.registration import SINGLE_PLAYER, register_all
+from ragen_envs.integrations.textarena.gamemaster import source_of
 from ragen_envs.integrations.textarena.rule import rule_gamemaster
+from ragen_envs.integrations.textarena.suite import BoardView, Transcript
+from ragen_envs.registration import IDS
 
 if TYPE_CHECKING:
     from ragen_envs.integrations.textarena.aec import TextArenaAEC
 
 __all__ = ["SINGLE_PLAYER", "TextArenaEnv", "pettingzoo_env", "rule_gamemaster"]
 
-register_all()
+_NAMESPACE = "ragen_textarena"
+_WRAPPER_VARIANTS = ("-raw", "-train")
+
+
+def _single_player_ids() -> Iterator[str]:
+    for env_id, spec in ENV_REGISTRY.items():
+        # The registry does not hold the number of players.
+        single = "SinglePlayerState(" in source_of(str(spec.entry_point))
+        if single and not _is_wrapper_variant(env_id):
+            yield env_id
+
+
+def _is_wrapper_variant(env_id: str) -> bool:
+    return any(
+        env_id.endswith(variant) and env_id.removesuffix(variant) in ENV_REGISTRY
+        for variant in _WRAPPER_VARIANTS
+    )
+
+
+SINGLE_PLAYER = tuple(_single_player_ids())
+"""TextArena's ids of single-player games, without variants that differ by a wrapper only."""
+
+for _env_id in SINGLE_PLAYER:
+    gymnasium.register(
+        f"{_NAMESPACE}/{_env_id}",
+        "ragen_envs.integrations.textarena.env:TextArenaEnv",
+        kwargs={"env_id": _env_id},
+        order_enforce=False,
+        disable_env_checker=True,
+    )
+for _id in IDS:
+    register_with_versions(
+        _id,
+        "ragen_envs.integrations.textarena.suite:SuiteGame",
+        wrappers={"default": [Transcript], "-train": [BoardView]},
+        game=_id,
+    )
 
 
 def pettingzoo_env(env_id: str, num_players: int = 2, **options: Any) -> "TextArenaAEC":

@@ -6,8 +6,8 @@ from copy import deepcopy
 from typing import Any
 
 import gymnasium
-from gymnasium.error import ResetNeeded
 
+from ragen_envs.integrations.bridging.third_party import check_step
 from ragen_envs.integrations.textarena.game import TextArenaGame
 from ragen_envs.integrations.textarena.text import action_space, observation_space
 
@@ -69,7 +69,9 @@ class TextArenaEnv(gymnasium.Env[str, str]):
             gymnasium.error.Error: The seed is not a non-negative int.
         """
         if options:
-            raise ValueError(f"unknown reset options {sorted(options, key=repr)}; there are none")
+            raise ValueError(
+                f"unknown reset options {sorted(options, key=repr)}; a game takes none"
+            )
         super().reset(seed=seed)
         self._game.reset(int(self.np_random.integers(_SEEDS)) if seed is None else int(seed))
         self._running = True
@@ -84,10 +86,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
             gymnasium.error.Error: The caller's gamemaster failed; the same response may be
                 given again.
         """
-        if not self._running:
-            raise ResetNeeded("the episode is over or never began: call reset() first")
-        if not isinstance(action, str):
-            raise TypeError(f"a response must be a str, got {type(action).__name__}")
+        check_step(action, self._running)
         game = self._game
         self._running = not game.step(action)
         reward = game.reward(0) if game.done else 0.0

@@ -78,7 +78,7 @@ class TasksetEnv(gymnasium.Env[str, str]):
             gymnasium.error.Error: Verifiers does not start the task.
         """
         if options:
-            raise ValueError(f"unknown reset options {sorted(options)}; there are none")
+            raise ValueError(f"unknown reset options {sorted(options)}; a taskset takes none")
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(self._count)) if seed is None else int(seed)
         self._number, self._responses = drawn, []

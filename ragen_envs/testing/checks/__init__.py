@@ -19,11 +19,11 @@ from ragen_envs.testing.subject import Subject
 
 
 class Check(NamedTuple):
-    """A check and what it builds on.
+    """A check and its prerequisites.
 
     Attributes:
-        function: the check; raises `CheckFailed` or `CheckSkipped`.
-        after: names of the checks that it builds on; the kit skips it where one of them failed.
+        function: The check; raises `CheckFailed` or `CheckSkipped`.
+        after: Names of its prerequisites; the kit skips the check if one of them failed.
     """
 
     function: Callable[[Subject], None]

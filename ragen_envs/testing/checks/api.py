@@ -55,7 +55,7 @@ def check_observation_space(subject: Subject) -> None:
             try:
                 require_in_space(player, player.step(text), f", after the answer {name!r}")
             except EnvironmentRaised:
-                continue  # which is what check_hostile_text looks for
+                continue  # check_hostile_text reports it
 
 
 def require_in_space(player: Player, step: PlayedStep, after: str) -> None:
@@ -148,13 +148,13 @@ def check_gymnasium_checker(subject: Subject) -> None:
 def _with_plain_flags(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a step whose flags are Python's bools: the checker asks for `truncated is False`."""
 
-    def stepped(action: Any) -> Any:
+    def step_with_bools(action: Any) -> Any:
         result = step(action)
         if not isinstance(result, tuple):
             return result
         return tuple(bool(value) if isinstance(value, np.bool_) else value for value in result)
 
-    return stepped
+    return step_with_bools
 
 
 def _without_gymnasiums_wrappers(env: AnyEnv) -> AnyEnv:
@@ -170,7 +170,7 @@ def check_hostile_text(subject: Subject) -> None:
         for seed in subject.seeds:
             player.reset(seed)
             sample = sampled(player.env, Random(f"samples {seed}"))
-            if isinstance(sample, str):  # else check_action_space tells
+            if isinstance(sample, str):  # else check_action_space fails
                 survive(player, "a sample of action_space", sample)
         for name, text in HOSTILE.items():
             player.reset(subject.seeds[0])

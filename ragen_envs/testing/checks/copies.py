@@ -17,7 +17,7 @@ _EPISODES = 4
 
 @check
 def check_deepcopy(subject: Subject) -> None:
-    """`copy.deepcopy` in mid-episode plays on alike, and apart from the original."""
+    """`copy.deepcopy` in mid-episode continues the same episode, independently of the original."""
     _check_copies(
         subject,
         copy.deepcopy,
@@ -30,7 +30,7 @@ def check_deepcopy(subject: Subject) -> None:
 
 @check
 def check_pickle(subject: Subject) -> None:
-    """A pickled environment plays on alike, and apart from the original."""
+    """A pickled environment continues the same episode, independently of the original."""
     _check_copies(
         subject,
         lambda env: pickle.loads(pickle.dumps(env)),

@@ -20,7 +20,7 @@ _ONE_INSTANCE = (
 
 
 def _with_rollouts(subject: Subject) -> list[PlayedEpisode]:
-    """Return an episode of each seed, and one more with a rollout if there are such."""
+    """Return an episode of each seed, and one with another noise seed if the game takes one."""
     episodes = [record(subject, seed) for seed in subject.seeds]
     if subject.noise_options:
         episodes.append(record(subject, subject.seeds[0], subject.noise_options(3)))
@@ -106,7 +106,7 @@ def check_seeds_matter(subject: Subject) -> None:
 
 
 def _instances(subject: Subject) -> set[Hashable] | None:
-    """Return the canonical forms that the seeds give, or None if nothing tells them apart."""
+    """Return the canonical form of each seed's instance, None without such a form."""
     try:
         with Player(subject.make_env) as player:
             return {instance_of(subject, player, seed) for seed in subject.seeds}
@@ -115,7 +115,7 @@ def _instances(subject: Subject) -> set[Hashable] | None:
 
 
 def _differ_in_play(subject: Subject) -> bool:
-    """Whether the answers to the first seed, or the oracle's, fare otherwise with another one."""
+    """Return whether the answers to the first seed, or the oracle's, differ for another seed."""
     for choose in (None, *oracles(subject)):
         first = record(subject, subject.seeds[0], choose=choose)
         for seed in subject.seeds[1:]:

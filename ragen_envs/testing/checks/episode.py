@@ -19,7 +19,7 @@ from ragen_envs.testing.player import LONGEST, Player, finish, oracles, record, 
 from ragen_envs.testing.subject import AnyEnv, Subject, make
 
 _ACCIDENTS = (AttributeError, TypeError, NameError, LookupError, SystemExit)
-"""Errors that come from state that is not there, or end the process, whatever their text says."""
+"""Errors of missing state, or that end the process; never counted as deliberate."""
 
 
 def _episodes(subject: Subject) -> Iterator[PlayedEpisode]:
@@ -31,7 +31,7 @@ def _episodes(subject: Subject) -> Iterator[PlayedEpisode]:
         try:
             yield record(subject, subject.seeds[0], choose=lambda _, text=text: text)  # type: ignore[misc]
         except EnvironmentRaised:
-            continue  # which is what check_hostile_text looks for
+            continue  # check_hostile_text reports it
 
 
 @check
@@ -77,7 +77,7 @@ def require_flags(step: PlayedStep, where: str) -> None:
 
 @check
 def check_success(subject: Subject) -> None:
-    """`info["success"]` is a bool, False at reset, told at the end, and once True stays True.
+    """`info["success"]` is a bool, False at reset, reported at the end, and stays True.
 
     True before the end is accepted: the episode may be won and go on.
     """
@@ -132,7 +132,7 @@ def check_episode_ends(subject: Subject) -> None:
 
 @check
 def check_step_before_reset(subject: Subject) -> None:
-    """A step before the first reset is refused, with an error that speaks of reset."""
+    """A step before the first reset raises an error that mentions reset."""
     with Player(subject.make_env) as other:
         other.reset(subject.seeds[0])
         answer = other.choose(subject, Random(0))
@@ -142,7 +142,7 @@ def check_step_before_reset(subject: Subject) -> None:
 
 @check
 def check_step_after_end(subject: Subject) -> None:
-    """A step after the end is refused, with an error that speaks of reset, which then helps."""
+    """A step after the end raises an error that mentions reset, and a reset helps."""
     ended = limited = 0
     players = product(subject.seeds[:4], (None, *oracles(subject)))
     for seed, choose in players:
@@ -169,7 +169,7 @@ def check_step_after_end(subject: Subject) -> None:
 
 
 def ended_by_limit_alone(subject: Subject, episode: PlayedEpisode) -> bool:
-    """Whether an episode that has ended goes on where Gymnasium's TimeLimit is taken away."""
+    """Return whether only Gymnasium's TimeLimit ended the episode."""
     if episode.steps[-1].terminated:
         return False
     with Player(lambda: _without_limit(make(subject.make_env))) as player:
@@ -186,7 +186,7 @@ def _without_limit(env: AnyEnv) -> AnyEnv:
 
 
 def refuse(player: Player, answer: str, when: str) -> None:
-    """Fail unless a step is refused with an error, no accident, whose text speaks of reset."""
+    """Fail unless a step raises a deliberate error whose text mentions reset."""
     remedy = "raise gymnasium.error.ResetNeeded('call reset() first') unless an episode is running."
     try:
         player.step(answer)
@@ -207,21 +207,21 @@ def refuse(player: Player, answer: str, when: str) -> None:
 
 NONSENSE = "?"
 _TRIES = 8
-"""Answers that are tried in a turn before the player gives up."""
+"""Answers tried in a turn before the player gives up."""
 _STEPS_A_TURN = 40
-"""Steps, those of episodes played again included, that it takes for each turn to be reached."""
+"""Maximum steps per turn, including those of replayed episodes."""
 
 
 def outlast(subject: Subject, seed: int, turns: int) -> PlayedEpisode:
-    """Play as long as possible, at most so many turns, and return the longest episode found.
+    """Play as long as possible, at most `turns` turns, and return the longest episode found.
 
     Every second answer is nonsense, so that what is not valid must be counted too. Where an answer
     ends the episode, the episode is played again up to there, and another one is tried.
 
     Args:
-        subject: the environment under test, which has to be deterministic.
-        seed: which episode.
-        turns: where to stop.
+        subject: Environment under test; must be deterministic.
+        seed: Seed of the episode.
+        turns: Maximum number of turns.
     """
     rng, spent = Random(f"outlast {seed}"), 0
     with Player(subject.make_env) as player:
@@ -250,5 +250,5 @@ def _goes_on(player: Player, answer: str) -> bool:
     try:
         player.step(answer)
     except EnvironmentRaised:
-        return False  # which is what check_hostile_text looks for
+        return False  # check_hostile_text reports it
     return not player.ended

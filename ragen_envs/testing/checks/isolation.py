@@ -134,7 +134,7 @@ def check_two_in_threads(subject: Subject) -> None:
 def _in_threads(
     play: Callable[[int], list[tuple[PlayedEpisode, PlayedEpisode]]], barrier: Barrier
 ) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
-    def guarded(thread: int) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
+    def run_thread(thread: int) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
         try:
             return play(thread)
         except BaseException:
@@ -142,7 +142,7 @@ def _in_threads(
             raise
 
     with borrowed(seeded(0)), _eager_switching(), ThreadPoolExecutor(_THREADS) as pool:
-        running = [pool.submit(guarded, thread) for thread in range(_THREADS)]
+        running = [pool.submit(run_thread, thread) for thread in range(_THREADS)]
         errors = [error for future in running if (error := future.exception())]
     for error in sorted(errors, key=lambda error: type(error).__name__ == "BrokenBarrierError"):
         raise error
@@ -192,7 +192,7 @@ def _shared(seen: str) -> None:
 
 
 def _spoil(value: Any) -> None:
-    """Change all containers in a value, and then what they held: in a ring this ends, too."""
+    """Change all containers in a value, then their former contents; a cycle ends, too."""
     held: list[Any] = []
     if isinstance(value, dict):
         held = list(value.values())

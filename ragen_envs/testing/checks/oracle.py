@@ -27,9 +27,9 @@ def check_oracle_reaches_ceiling(subject: Subject) -> None:
         _check_mean(subject)
         return
     for seed in subject.seeds:
-        score, ceiling = _played(subject, seed, None)
+        score, ceiling = _run_oracle(subject, seed, None)
         if not abs(score - ceiling) <= _TOLERANCE:
-            _missed(
+            _fail_oracle(
                 f"seed {seed}: the oracle scored {score:g} where the ceiling is {ceiling:g}",
                 " If there is noise, set stochastic=True.",
             )
@@ -39,7 +39,7 @@ def _check_mean(subject: Subject) -> None:
     low, high = subject.score_range
     scores, ceilings = [], []
     for seed, options in _noisy_episodes(subject):
-        score, ceiling = _played(subject, seed, options)
+        score, ceiling = _run_oracle(subject, seed, options)
         for name, value in (("score", score), ("ceiling", ceiling)):
             if not low <= value <= high:
                 fail(
@@ -51,14 +51,14 @@ def _check_mean(subject: Subject) -> None:
         ceilings.append((ceiling - low) / (high - low))
     mean, expected = sum_in_order(scores) / len(scores), sum_in_order(ceilings) / len(ceilings)
     if tail(len(scores), mean, expected) < FALSE_ALARM / 2:
-        _missed(
+        _fail_oracle(
             f"the oracle's mean score in {len(scores)} episodes is {low + mean * (high - low):.4f} "
             f"where the mean ceiling is {low + expected * (high - low):.4f}",
             f" Chance alone does this with odds below {FALSE_ALARM:g}.",
         )
 
 
-def _missed(seen: str, also: str) -> None:
+def _fail_oracle(seen: str, also: str) -> None:
     fail(
         seen + ("." + also if also else ""),
         "the ceiling ignores the turn budget or the noise, the oracle plans for the state at "
@@ -77,8 +77,8 @@ def _noisy_episodes(subject: Subject) -> Iterator[tuple[int, dict[str, Any] | No
             yield subject.seeds[which], subject.noise_options(rollout)
 
 
-def _played(subject: Subject, seed: int, options: dict[str, Any] | None) -> tuple[float, float]:
-    """Return what the oracle scored in an episode, and what its ceiling was."""
+def _run_oracle(subject: Subject, seed: int, options: dict[str, Any] | None) -> tuple[float, float]:
+    """Return the oracle's score in an episode, and its optimal score."""
     (choose,) = oracles(subject)
     with Player(subject.make_env) as player:
         player.reset(seed, options)
@@ -89,7 +89,7 @@ def _played(subject: Subject, seed: int, options: dict[str, Any] | None) -> tupl
         try:
             episode = finish(subject, player, choose)
         except EnvironmentRaised as raised:
-            _missed(str(raised), "")
+            _fail_oracle(str(raised), "")
         if not player.ended and turns_of(subject, player.env) is None:
             lacks("max_turns", f"the oracle's episode of seed {seed} goes on after {LONGEST} turns")
         return subject.score_of(episode), ceiling

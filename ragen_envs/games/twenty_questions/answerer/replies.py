@@ -27,7 +27,7 @@ _VERBS = (
     | frozenset({"can", "could", "will", "would", "should", "may", "might", "must"})
 )  # fmt: skip
 _NEGATIVE = frozenset({"no", "never", "none", "nor", "neither", "nothing", "without"})
-"""Words that negate a question, apart from "not"."""
+"""Words that negate a question, other than "not"."""
 
 
 class Reply(NamedTuple):
@@ -35,7 +35,7 @@ class Reply(NamedTuple):
 
     Attributes:
         answer: The reply; None if the answerer cannot tell, or the text is not readable.
-        readable: Whether the text is one of `REPLIES`.
+        readable: True if the text is one of `REPLIES`.
     """
 
     answer: Answer | None

@@ -82,8 +82,8 @@ class ReadReply(NamedTuple):
 
     Attributes:
         reply: The reply.
-        format_is_valid: Whether the text has the required format.
-        is_example: Whether it repeats the placeholder of the instructions.
+        format_is_valid: True if the text has the required format.
+        is_example: True if it repeats the placeholder of the instructions.
     """
 
     reply: Reply

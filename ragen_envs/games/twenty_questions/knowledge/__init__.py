@@ -1,1 +1,1 @@
-"""What the game knows of its words: the data files, their schema, loader and validator."""
+"""Knowledge about the words: the data files, their schema, loader and validator."""

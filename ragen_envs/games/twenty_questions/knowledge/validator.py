@@ -119,7 +119,7 @@ def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
 
 
 def facts_agree(knowledge: Knowledge) -> Iterator[str]:
-    """A certain fact comes with what it requires, and without what it excludes."""
+    """A certain fact requires its implied facts, and forbids the facts that it excludes."""
     for concept in knowledge.concepts.values():
         for key, others in knowledge.rules.facts.items():
             for other in others if _grade(key, concept, knowledge) == "yes" else ():

@@ -24,7 +24,7 @@ _PLAIN = word_set(
 
 
 def read_comparison(question: Tokens, lexicon: Lexicon) -> Form | None:
-    """Return the comparison in a question, None if there is none.
+    """Return the comparison in a question, or None.
 
     A measure stands for its level, or for the bound between two. A size equal to a bound is on the
     level that ends there. A thing that fits into another is not bigger.

@@ -29,7 +29,7 @@ class Clause:
 
     Attributes:
         tokens: "is" or "does", the subject and the rest.
-        denied: Whether it is negated.
+        denied: True if it is negated.
     """
 
     tokens: Tokens

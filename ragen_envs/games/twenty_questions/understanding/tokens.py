@@ -55,7 +55,7 @@ class Sentence:
 
     Attributes:
         tokens: Its words in lower case, without contractions, and its commas.
-        asked: Whether it ends with a question mark.
+        asked: True if it ends with a question mark.
     """
 
     tokens: Tokens

@@ -36,7 +36,7 @@ class OptionValues:
 
     Attributes:
         values: All values.
-        run: Whether a product offers a run of neighbours only, as for sizes.
+        run: True if a product offers neighbouring values only, as for sizes.
     """
 
     values: tuple[str, ...]

@@ -108,7 +108,7 @@ def test_steps_out_of_order():
     with pytest.raises(ResetNeeded):
         episode.step("Hi")
     episode.reset(0)
-    with pytest.raises(TypeError, match="an answer is a str, got int"):
+    with pytest.raises(TypeError, match="a response must be a str, got int"):
         episode.step(1)
     episode.step("Hi")
     with pytest.raises(ResetNeeded):

@@ -91,7 +91,7 @@ told(lambda: TasksetEnv("ragen-verifiers", env_id="user_sim"))
 """
     begun, option, taskset, split, several = printed(code).splitlines()
     assert begun == "ResetNeeded: the episode is over or never began: call reset() first"
-    assert option == "ValueError: unknown reset options ['noise_seed']; there are none"
+    assert option == "ValueError: unknown reset options ['noise_seed']; a taskset takes none"
     assert taskset.startswith("ModuleNotFoundError: taskset 'no-such-taskset' not found")
     assert "Input should be 'train', 'val', 'test', 'sealed' or 'drawn'" in split
     assert several == (
