@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/bridges.py [--env ID ...] [--bridge NAME ...]
 
-What is counted is printed under the table.
+The definitions of the counts are printed under the table.
 """
 
 from __future__ import annotations

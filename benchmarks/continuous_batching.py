@@ -36,7 +36,7 @@ Collect = Callable[[], Sequence[tuple[str, Ids, Ids]]]
 
 
 def question(conversation: int, turn: int) -> Message:
-    """Return what the user says in a turn."""
+    """Return the user's message of a turn."""
     cells = " ".join("#_O"[(conversation + turn * i) % 3] for i in range(36))
     return {"role": "user", "content": f"Turn {turn} of game {conversation}. You see: {cells}"}
 
@@ -102,7 +102,7 @@ def by_transformers(loaded: LoadedModel, conversations: int, turns: int, tokens:
 
 @torch.inference_mode()
 def plain(loaded: LoadedModel, prompt: Ids, tokens: int) -> Ids:
-    """Return what `generate` answers to one prompt by itself."""
+    """Return the response of `generate` to a single prompt."""
     loaded.model.set_attn_implementation("sdpa")
     ids = torch.tensor([prompt])
     generated = loaded.model.generate(

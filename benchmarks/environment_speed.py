@@ -3,7 +3,8 @@
     python benchmarks/environment_speed.py
     python benchmarks/environment_speed.py --env ragen/WebShop-v0  # no peers
 
-What is counted is printed under the table; benchmarks/README.md says how to install the peers.
+The definitions of the counts are printed under the table. benchmarks/README.md describes how to
+install the peers.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ NOTES = f"""\
 
 
 class Rates(NamedTuple):
-    """A line of the table: how much of each is done in a second, None for what there is not."""
+    """A line of the table: counts per second; None if a column does not apply."""
 
     plain: float | None = None
     think: float | None = None

@@ -2,7 +2,7 @@
 
     python benchmarks/harness_throughput.py [--episodes N] [--skip-model]
 
-What is counted is printed under the tables.
+The definitions of the counts are printed under the tables.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class AtOnce:
 
 
 def evaluation(instances: dict[str, int]) -> Evaluation:
-    """Return what is played."""
+    """Return the tasks."""
     return Evaluation(
         model="benchmark",
         suite="",
@@ -148,7 +148,7 @@ class Way:
     """One way to run the model, with the protocol of a model.
 
     Attributes:
-        make: from a sampling to the engine.
+        make: Makes the engine of a sampling.
     """
 
     name: str
@@ -177,7 +177,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Figures:
-    """What one way did."""
+    """The result of one harness."""
 
     turns: int
     tokens: int

@@ -28,7 +28,7 @@ def bounds(most: int, answers: int) -> NDArray[np.int_]:
 
     Args:
         most: the greatest size.
-        answers: how many different ones a guess can get beside the right one.
+        answers: Number of different hints of a guess, apart from the winning one.
     """
     least = [0]
     found, turn, room = 0, 1, 1

@@ -23,7 +23,7 @@ SHARES = (0.005, 0.01, 0.03, 0.1, 0.5, 0.95)
 
 
 def warnings_of(lines: Iterable[dict[str, Any]]) -> list[TrapWarning]:
-    """Return what the monitor says of a run, with its default settings."""
+    """Return the monitor's warnings for a run, with its default settings."""
     monitor = EchoTrapMonitor(MonitorSettings())
     return [warning for line in lines for warning in monitor.take(line)]
 
@@ -43,7 +43,7 @@ def warned(runs: Sequence[Sequence[TrapWarning]], begins: Iterable[int] = repeat
 
 
 def noisy(curve: Sequence[tuple[float, ...]], share: float) -> list[list[TrapWarning]]:
-    """Return what the monitor says of a curve with different noises."""
+    """Return the monitor's warnings for a curve with different noise."""
     return [warnings_of(made.noisy(1000 + seed, share, curve)) for seed in range(RUNS)]
 
 

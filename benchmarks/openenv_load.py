@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python benchmarks/openenv_load.py [--sessions N] [--seconds N] [--env ID]
 
-What is counted is printed under the table.
+The definitions of the counts are printed under the table.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOTES = f"""\
 
 
 class Episode(NamedTuple):
-    """What plain Gymnasium says to the oracle's answers."""
+    """The results of plain Gymnasium for the oracle's responses."""
 
     seed: int
     first: str
@@ -46,7 +46,7 @@ class Episode(NamedTuple):
 
 
 class Tally:
-    """What all sessions count."""
+    """The counts of all sessions."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []
@@ -102,7 +102,7 @@ async def session(url: str, episode: Episode, tally: Tally, until: float, vanish
 
 
 async def load(url: str, episodes: list[Episode], seconds: float) -> tuple[Tally, float]:
-    """Return what all sessions counted, and the seconds that they took."""
+    """Return the counts of all sessions, and their seconds."""
     tally = Tally()
     deaf = GenericEnvClient(base_url=url, connect_timeout_s=60)
     await deaf.connect()

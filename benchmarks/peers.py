@@ -12,14 +12,14 @@ from gymnasium.envs.toy_text.frozen_lake import FrozenLakeEnv, generate_random_m
 
 
 class Peer(Protocol):
-    """What a peer's game must offer to be measured."""
+    """The interface of a measured game."""
 
     def reset(self, seed: int) -> str:
         """Begin a new instance; return its text."""
         ...
 
     def valid_actions(self) -> list[Any]:
-        """Return what may be given to `step` and is not against the rules now."""
+        """Return a legal input of `step`."""
         ...
 
     def step(self, action: Any) -> tuple[str, bool]:
@@ -99,7 +99,7 @@ class TextArenaMinesweeper:
 
 
 def text_of(env: Any) -> str:
-    """Return what TextArena tells its one player now."""
+    """Return TextArena's current observation of its only player."""
     _, told = env.get_observation()
     return told if isinstance(told, str) else str(told[-1][1])
 

@@ -1,7 +1,7 @@
-"""An iteration of training as one writes it by hand on transformers and torch alone.
+"""A training iteration written by hand on transformers and torch alone.
 
-It is what `trainer_speed.py` sets the local driver beside. It does the same work as an iteration of
-the driver that went before: it plays the same episodes and learns from the same trajectories.
+`trainer_speed.py` compares the local driver with it. It repeats the driver's previous iteration: it
+plays the same episodes and learns from the same trajectories.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 
 class PlainRollouts:
-    """Plays the episodes of an iteration turn by turn, all of them side by side.
+    """Plays all episodes of an iteration in one batch, turn by turn.
 
-    The keys and values of all conversations are kept between turns. What is new of a conversation,
-    a prompt or an observation, is read beside the others', padded on the left. A token is then
-    sampled for all at a time, until the longest answer of the turn has ended.
+    The keys and values of all conversations are kept between turns. The new part of a
+    conversation, a prompt or an observation, is read in a batch, padded on the left. Then one token
+    per episode is sampled at a time, until the longest response of the turn has ended.
 
     Args:
-        folder: of the model.
-        recipe: of a run in one environment, with the full history and answers without a stop text.
+        folder: Folder of the model.
+        recipe: Recipe with one environment, the full history and no stop text.
     """
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
@@ -54,20 +54,20 @@ class PlainRollouts:
     def play(
         self, specs: Sequence[RolloutSpec], to_repeat: Sequence[TokenTrajectory]
     ) -> list[list[list[float]]]:
-        """Play to the ends.
+        """Play all episodes.
 
         Args:
-            specs: of the episodes.
-            to_repeat: by which tokens the sampled ones are replaced, so that both play the same.
+            specs: The episodes.
+            to_repeat: Trajectories whose tokens replace the sampled ones, so that both play alike.
 
         Returns:
-            The log-probabilities of the tokens of each answer of each episode.
+            The log-probabilities of the tokens, by episode and response.
         """
         form = self._recipe.response_format
         while len(self._envs) < len(specs):
             self._envs.append(make_env(specs[0].task.env, "train", form))
         envs = self._envs
-        told: list[list[list[float]]] = [[] for _ in specs]
+        log_probs_of: list[list[list[float]]] = [[] for _ in specs]
         new = [self._first(env, spec) for env, spec in zip(envs, specs, strict=False)]
         going, cache = list(range(len(specs))), DynamicCache(config=self.model.config)
         mask = torch.zeros(len(specs), 0, dtype=torch.long)
@@ -76,22 +76,22 @@ class PlainRollouts:
             answers = [to_repeat[row].turns[turn].sampled for row in going]
             longest = max(len(answer.ids) for answer in answers)
             mask, log_probs = self._answer(new, [answer.ids for answer in answers], mask, cache)
-            further, new = [], []
+            unfinished, new = [], []
             for place, row in enumerate(going):
-                told[row].append(log_probs[place][: len(answers[place].ids)])
+                log_probs_of[row].append(log_probs[place][: len(answers[place].ids)])
                 text = self._tokenizer.decode(answers[place].ids, skip_special_tokens=True)
                 observation, _, terminated, truncated, _ = envs[row].step(text)
                 if not terminated and not truncated:
-                    further.append(place)
+                    unfinished.append(place)
                     # The last token of the longest answers has not been read.
                     unread = answers[place].ids[longest - 1 :]
                     new.append([*unread, *self._next(observation, answers[place].ids)])
-            going, kept = [going[place] for place in further], torch.tensor(further)
-            if going and len(further) < len(mask):
+            going, kept = [going[place] for place in unfinished], torch.tensor(unfinished)
+            if going and len(unfinished) < len(mask):
                 mask = mask[kept]
                 cache.batch_select_indices(kept)
             turn += 1
-        return told
+        return log_probs_of
 
     def _first(self, env: Any, spec: RolloutSpec) -> list[int]:
         options = {"noise_seed": derive_noise_seed(spec.seed, spec.task.sample)}
@@ -99,7 +99,7 @@ class PlainRollouts:
         return self._ids(conversation([observation], [], self._recipe.response_format))
 
     def _next(self, observation: str, answer: Sequence[int]) -> list[int]:
-        """Return what follows an answer; its end belongs to it, and was perhaps not sampled."""
+        """Return the tokens after a response, with its end token if that was not sampled."""
         ids = self._ids([{"role": "user", "content": observation}])
         return ids if answer[-1] == self._end else [self._end, *ids]
 
@@ -113,10 +113,10 @@ class PlainRollouts:
     def _answer(
         self, new: Sequence[list[int]], repeated: Sequence[Sequence[int]], mask: Tensor, cache: Any
     ) -> tuple[Tensor, list[list[float]]]:
-        """Read what is new, and sample until all answers have ended.
+        """Read the new tokens, and sample until all responses have ended.
 
         Returns:
-            What all have read now, and the log-probabilities of the answers' tokens.
+            The mask of all tokens read so far, and the log-probabilities of the responses' tokens.
         """
         width, longest = max(map(len, new)), max(map(len, repeated))
         ids = torch.tensor([[self._end] * (width - len(row)) + row for row in new])
@@ -149,8 +149,8 @@ class PlainLearning:
     Losses and advantages are the trainer's own functions of tensors.
 
     Args:
-        folder: of the model.
-        recipe: of the run, with all weights trained and neither reference nor correction.
+        folder: Folder of the model.
+        recipe: Recipe with all weights trained, without reference policy or correction.
     """
 
     def __init__(self, folder: Path, recipe: Recipe) -> None:
@@ -169,8 +169,8 @@ class PlainLearning:
         """Take the steps of an iteration.
 
         Args:
-            batch: what is learned from.
-            number: of the iteration.
+            batch: The trajectories.
+            number: Number of the iteration.
         """
         recipe = self._recipe
         with torch.no_grad():

@@ -2,7 +2,7 @@
 
     python benchmarks/reader_coverage.py            # --list names what is not understood rightly
 
-The sets and what their fields mean are described in
+The sets and their fields are described in
 `tests/ragen_envs/games/twenty_questions/questions/`.
 Of the held-out set only counts are printed, with `--list` too: whoever builds the reader must not
 see which of its questions fail.
@@ -41,15 +41,15 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Coverage:
-    """What became of the questions of a set.
+    """Counts of the questions of a set, by result.
 
     Attributes:
         right: questions with a form that were understood as it.
-        misread: that were understood as another one.
-        unread: that were not understood.
+        misread: Questions that were understood as another one.
+        unread: Questions that were not understood.
         refused: questions that have no honest answer, and were not understood.
-        answered: that have none, and were answered all the same.
-        misanswered: of `right` and `misread`, whose reply is not the one that is expected.
+        answered: Questions without a form that were answered nevertheless.
+        misanswered: Questions of `right` and `misread` with another reply than expected.
     """
 
     right: tuple[str, ...]
@@ -72,7 +72,7 @@ class Coverage:
 
 @cache
 def coverage(name: str) -> Coverage:
-    """Return what becomes of the questions of a set.
+    """Return the counts of a set.
 
     Args:
         name: one of `SETS`.

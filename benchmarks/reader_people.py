@@ -1,13 +1,13 @@
-"""How well the reader of Twenty Questions understands what people and other models ask.
+"""Measures how well the reader of Twenty Questions understands people's and models' questions.
 
-    python benchmarks/reader_people.py            # --list names what of the working part went wrong
+    python benchmarks/reader_people.py            # --list prints the errors of the working part
 
-The questions lie beside the checkout, in `../shared/data/twenty_questions/`, whose README says
-where they are from: crowd workers' games (`ai2`), a questionnaire (`cmu`), three language models.
-Labels are what people, or the model that answered, are sure of.
+The questions are next to the checkout, in `../shared/data/twenty_questions/`, whose README states
+their sources: crowd workers' games (`ai2`), a questionnaire (`cmu`), three language models.
+Labels are answers of which people, or the answering model, are sure.
 
-The reader is built from the working part alone. The part kept apart is measured, never listed:
-`apart` is the rule, which was written before the first figure of that part was seen.
+The reader was developed on the working part alone. The held-out part is measured, never listed.
+`held_out_writers` is the rule of the split, written before that part was first measured.
 """
 
 from __future__ import annotations
@@ -35,20 +35,19 @@ HEAD = (
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question as somebody asked it, and what became of it.
+class Question:
+    """A question and the reader's result.
 
     Attributes:
-        writer: the set, or the model that asked.
-        hand: whose questions go into one part: a subject of the crowd workers' games, which is
-            mostly one game's and so one writer's; a question of the questionnaire, which has one
-            writer; a model.
-        question: the text.
-        word: what it was asked of, None where the game has no such word.
-        label: "Yes" or "No" where people are sure, or None.
-        understood: whether it has a form.
-        in_part: whether it says more than is understood, so that it is answered No or not at all.
-        reply: the game's, None where it is unsure or there is no word.
+        writer: The set, or the model that asked.
+        hand: Group that is not split: a subject of the crowd workers' games, mostly one game and
+            so one writer; a question of the questionnaire, which has one writer; a model.
+        question: The text.
+        word: The word to guess; None if the game lacks it.
+        label: "Yes" or "No" if people are sure, else None.
+        understood: True if it has a form.
+        in_part: True if a part is not understood, so that the reply is No or none.
+        reply: The game's reply; None if it is unsure or has no word.
     """
 
     writer: str
@@ -62,7 +61,7 @@ class Asked:
 
     @property
     def agrees(self) -> float:
-        """How far the reply agrees with the label, Sometimes by half."""
+        """Agreement of the reply with the label; 0.5 for Sometimes."""
         return 0.5 if self.reply == "Sometimes" else float(self.reply == self.label)
 
     @property
@@ -71,14 +70,14 @@ class Asked:
         return self.reply not in (self.label, "Sometimes")
 
 
-def apart(writers: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """Return the writers and hands that are kept apart.
+def held_out_writers(writers: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Return the held-out pairs of writer and hand.
 
-    Of each set, models being one, the hands are put in the order of the SHA-256 of "set:hand"; the
-    first half of them, rounded down, is kept apart.
+    In each set (all models form one), hands are sorted by the SHA-256 of "set:hand". The first
+    half, rounded down, is held out.
 
     Args:
-        writers: all pairs of a writer and a hand.
+        writers: All pairs of writer and hand.
     """
     kept: set[tuple[str, str]] = set()
     known = set(writers)
@@ -95,8 +94,8 @@ def _set(writer: str) -> str:
     return writer if writer in ("ai2", "cmu") else "models"
 
 
-def asked() -> tuple[Asked, ...]:
-    """Return all questions about everyday things, with what becomes of them."""
+def read_questions() -> tuple[Question, ...]:
+    """Return all questions about everyday things, with their results."""
     knowledge = load()
     found = []
     with FILE.open(encoding="utf-8") as lines:
@@ -111,7 +110,7 @@ def asked() -> tuple[Asked, ...]:
             reply = answer(form, knowledge.concepts[word], knowledge) if form and known else None
             writer = row.get("by", row["set"])
             read = form is not None, form is not None and _says_more(form)
-            found.append(Asked(writer, hand, row["q"], word, row.get("label"), *read, reply))
+            found.append(Question(writer, hand, row["q"], word, row.get("label"), *read, reply))
     return tuple(found)
 
 
@@ -125,19 +124,19 @@ def _says_more(form: Form) -> bool:
             return isinstance(form, Narrowed)
 
 
-def rows(questions: Sequence[Asked]) -> list[str]:
+def rows(questions: Sequence[Question]) -> list[str]:
     """Return the rows of the table: each part, by writer and in all."""
-    kept = apart((each.writer, each.hand) for each in questions)
+    held_out = held_out_writers((each.writer, each.hand) for each in questions)
     lines = []
     for part, wanted in (("working", False), ("kept apart", True)):
-        of_part = [each for each in questions if ((each.writer, each.hand) in kept) == wanted]
+        of_part = [each for each in questions if ((each.writer, each.hand) in held_out) == wanted]
         for writer in dict.fromkeys(each.writer for each in of_part):
             lines.append(_row(part, writer, [e for e in of_part if e.writer == writer]))
         lines.append(_row(part, "all", of_part))
     return lines
 
 
-def _row(part: str, writer: str, questions: Sequence[Asked]) -> str:
+def _row(part: str, writer: str, questions: Sequence[Question]) -> str:
     once = {each.question: each.understood for each in questions}
     of_words = [each for each in questions if each.word]
     unsure = [each.reply is None for each in of_words]
@@ -148,29 +147,29 @@ def _row(part: str, writer: str, questions: Sequence[Asked]) -> str:
     cells = [
         part,
         writer,
-        _share(sum(once.values()), len(once)),
+        _fraction(sum(once.values()), len(once)),
         str(len({each.question for each in questions if each.in_part})),
-        _share(sum(unsure), len(unsure)),
+        _fraction(sum(unsure), len(unsure)),
         _agreed(yes),
         _agreed(no),
         agreement,
-        _share(sum(contradicted), len(contradicted)),
+        _fraction(sum(contradicted), len(contradicted)),
     ]
     return f"| {' | '.join(cells)} |"
 
 
-def _mean(questions: Sequence[Asked]) -> float:
+def _mean(questions: Sequence[Question]) -> float:
     return sum(each.agrees for each in questions) / len(questions)
 
 
-def _share(count: int, of: int) -> str:
+def _fraction(count: int, of: int) -> str:
     if not of:
         return "-"
     low, high = (100 * bound for bound in wilson(count, of))
     return f"{count} of {of}: {100 * count / of:.1f} % [{low:.1f}, {high:.1f}]"
 
 
-def _agreed(questions: Sequence[Asked]) -> str:
+def _agreed(questions: Sequence[Question]) -> str:
     """Return the agreement with an interval that resamples questions, each with all its words."""
     if not questions:
         return "-"
@@ -181,10 +180,10 @@ def _agreed(questions: Sequence[Asked]) -> str:
     return f"{len(questions)}: {100 * _mean(questions):.1f} % [{low:.1f}, {high:.1f}]"
 
 
-def _listed(questions: Sequence[Asked]) -> Iterable[str]:
+def _listed(questions: Sequence[Question]) -> Iterable[str]:
     """Yield the questions of the working part that were not understood or contradict people."""
-    kept = apart((each.writer, each.hand) for each in questions)
-    working = [each for each in questions if (each.writer, each.hand) not in kept]
+    held_out = held_out_writers((each.writer, each.hand) for each in questions)
+    working = [each for each in questions if (each.writer, each.hand) not in held_out]
     for each in working:
         what = f"{each.writer}: {each.question} [{each.word}, {each.label}]"
         if not each.understood:
@@ -196,13 +195,13 @@ def _listed(questions: Sequence[Asked]) -> Iterable[str]:
 
 
 def main() -> None:
-    """Print the table, and the questions behind it if that is asked for."""
+    """Print the table, and with --list the errors."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--list", action="store_true", help="name questions of the working part")
+    parser.add_argument("--list", action="store_true", help="print the errors of the working part")
     given = parser.parse_args()
     if not FILE.is_file():
-        parser.error(f"the questions are not there; they belong in {FILE}")
-    questions = asked()
+        parser.error(f"{FILE} is missing; put the questions there")
+    questions = read_questions()
     print(HEAD)
     print("\n".join(rows(questions)))
     if given.list:

@@ -77,7 +77,7 @@ def vector_rate(
     Args:
         env_id: the environment.
         response_format: "plain" or "think".
-        episodes: of each test instance the actions to answer with, one a turn; those of a batch
+        episodes: The actions of each test instance, one per turn; those of a batch
             are cut to the shortest.
         mode: "sync" for Gymnasium's `SyncVectorEnv`, None for the suite's own.
     """

@@ -2,7 +2,7 @@
 
     python benchmarks/trainer_speed.py [--recipe small] [--env ID ...] [--rounds N] [NAME=VALUE ...]
 
-The two take turns on one thread; what is counted is printed under the table.
+The two take turns on one thread; the definitions of the counts are printed under the table.
 """
 
 from __future__ import annotations

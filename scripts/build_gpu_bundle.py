@@ -72,12 +72,12 @@ def requirements() -> list[str]:
 
 
 def install(site: Path, wheels: Path, python: str) -> None:
-    """Install the packages for the host's Python, whatever the one here is.
+    """Install the packages for the host's Python version.
 
     Args:
-        site: where to.
-        wheels: for those that have no wheel in the registry; they are pure Python.
-        python: version of the host's.
+        site: Target folder.
+        wheels: Folder for packages without a wheel in the registry; they are pure Python.
+        python: The host's Python version.
     """
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     wheels.mkdir()

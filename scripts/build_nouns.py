@@ -25,29 +25,29 @@ OTHERWISE = {
         Path(__file__).with_suffix(".toml").read_text("utf-8")
     ).items()
 }
-"""What build_nouns.toml says of nouns."""
+"""The exceptions of build_nouns.toml."""
 CLASSES = {
     5: "animal", 6: "artifact", 8: "body", 13: "food", 17: "nature", 18: "person", 19: "nature",
     11: "event", 20: "plant", 21: "possession", 27: "nature",
 }  # fmt: skip
-"""By WordNet's number of a file of nouns; nouns of other files alone are abstract, and left out."""
+"""Classes by WordNet's number of a noun file. Nouns of other files are abstract and left out."""
 TOPS = 3
 WIDEST = {"animal": 4000, "person": 60, "artifact": 25, "plant": 60, "food": 25}
 WIDEST_ABOVE = {"animal": 4000, "plant": 300}
-"""How many kinds below a noun may have, if it is said of a word of its class that it is none."""
+"""Maximum number of kinds below a noun for which membership is denied, by class."""
 RANKS = {"above": 3, "below": 1}
-"""The last sense of a noun that counts: few mean a coin by a slug."""
+"""The last sense of a noun that counts: a slug is rarely a coin."""
 
 
 @dataclass(frozen=True)
 class Synset:
-    """Words that mean the same.
+    """A set of synonyms.
 
     Attributes:
-        file: WordNet's number of the file of nouns it is in.
-        words: as spelled.
-        above: the offsets of what it is a kind of.
-        instance: whether it is one thing, such as a person or a place.
+        file: WordNet's number of its noun file.
+        words: The words, as spelled.
+        above: Offsets of its direct hypernyms.
+        instance: True for an individual, such as a person or a place.
     """
 
     file: int
@@ -68,11 +68,11 @@ class WordNet:
                 self._below[above].append(offset)
 
     def above(self, offset: str) -> set[str]:
-        """Return all that something is a kind of."""
+        """Return all hypernyms."""
         return _reached(offset, {key: synset.above for key, synset in self.synsets.items()})
 
     def below(self, offset: str) -> set[str]:
-        """Return all kinds of something."""
+        """Return all hyponyms."""
         return _reached(offset, self._below)
 
     def sense(self, written: str) -> str:

@@ -74,7 +74,9 @@ def run(record: Record, given: argparse.Namespace) -> None:
                 *("--until", str(until), *model, *page),
             ]
             began = time.time()
-            failed = run_apart(command, until + SPARE * whole - began, given.out / f"{name}.log")
+            failed = run_in_subprocess(
+                command, until + SPARE * whole - began, given.out / f"{name}.log"
+            )
             record.read()
             stage = record.stage(name)
             stage["seconds"] = round(time.time() - began, 3)
@@ -83,13 +85,13 @@ def run(record: Record, given: argparse.Namespace) -> None:
             record.write()
 
 
-def run_apart(command: list[str], seconds: float, log: Path) -> str | None:
-    """Run a stage in a process of its own, and return a line if it fails.
+def run_in_subprocess(command: list[str], seconds: float, log: Path) -> str | None:
+    """Run a stage in a subprocess, and return a line if it fails.
 
     Args:
-        command: of gpu_smoke_stages.py.
-        seconds: after which it is stopped.
-        log: for what it prints.
+        command: Arguments of gpu_smoke_stages.py.
+        seconds: Time limit.
+        log: File for its output.
     """
     with log.open("w", encoding="utf-8") as file:
         try:

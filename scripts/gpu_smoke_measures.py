@@ -1,4 +1,4 @@
-"""What the smoke measures: seconds, operations, and on what and of which commit."""
+"""Measurements of the smoke test: seconds, operations, device and commit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
-    """Return what comes of a piece of work, and its seconds, the device's work included."""
+    """Return the result of a function and its seconds, including the device's work."""
     finish: Callable[[], None] = torch.cuda.synchronize if torch.cuda.is_available() else _nothing
     finish()
     start = time.perf_counter()
@@ -34,7 +34,7 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
 
 
 def _nothing() -> None:
-    """A CPU is done when it says so."""
+    """A CPU needs no synchronisation."""
 
 
 def training_flops(parameters: int, config: dict[str, Any], attention: torch.Tensor) -> float:
@@ -44,9 +44,9 @@ def training_flops(parameters: int, config: dict[str, Any], attention: torch.Ten
     12 L d T; padding does not count, as nothing is learned from it.
 
     Args:
-        parameters: N, the embedding counted once.
-        config: of the model.
-        attention: (trajectories, tokens) 1 on tokens.
+        parameters: N, with the embedding counted once.
+        config: Configuration of the model.
+        attention: (trajectories, tokens), 1 on tokens.
     """
     lengths = attention.sum(1).double()
     heads = config["num_attention_heads"]
@@ -80,7 +80,7 @@ def memory_taken() -> int | None:
 
 
 def device() -> dict[str, Any]:
-    """Return what computes."""
+    """Return the name and properties of the device."""
     if torch.cuda.is_available():
         found = torch.cuda.get_device_properties(0)
         return {"name": found.name, "memory": found.total_memory, "cuda": torch.version.cuda}
@@ -96,9 +96,9 @@ def commit_here() -> str:
     """Return the commit of the checkout that this file lies in.
 
     Raises:
-        UserError: if it is none.
+        UserError: If it is not a git checkout.
     """
-    asked = [
+    command = [
         "git",
         "-C",
         str(Path(__file__).parent),
@@ -108,6 +108,6 @@ def commit_here() -> str:
         "--abbrev=40",
     ]
     try:
-        return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError) as error:
-        raise UserError("no git tells the commit here; give --commit") from error
+        raise UserError("git cannot read the commit here; add --commit") from error

@@ -1,4 +1,4 @@
-"""What the smoke saw, as JSON and as a page of Markdown."""
+"""Results of the smoke test, as JSON and as a Markdown page."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _ITERATIONS = (
 
 
 class Record:
-    """The figures in a folder, and the page that shows them.
+    """The metrics in a folder, and the page that shows them.
 
     Args:
-        out: the folder; it is made, and what `gpu.json` in it has is gone on with.
-        page: a page whose figures, between two comments, are replaced too; None for none.
+        out: The folder, created if needed. Metrics in its `gpu.json` are continued.
+        page: Page whose metrics, between two comments, are updated too; None for no page.
 
     Raises:
-        UserError: if the page has not these comments.
+        UserError: If the page lacks these comments.
 
     Attributes:
-        found: the figures, by name.
+        found: The metrics, by name.
     """
 
     def __init__(self, out: Path, page: Path | None) -> None:
@@ -41,13 +41,13 @@ class Record:
         self.read()
 
     def read(self) -> None:
-        """Take what another process has written."""
+        """Read the metrics that another process has written."""
         file = self._out / "gpu.json"
         if file.exists():
             self.found = json.loads(file.read_text(encoding="utf-8"))
 
     def write(self) -> None:
-        """Write all of it, each file whole or not at all."""
+        """Write all files, each atomically."""
         write_text(self._out / "gpu.json", json.dumps(self.found, indent=1) + "\n")
         text = section(self.found)
         write_text(self._out / "gpu.md", text)
@@ -55,42 +55,42 @@ class Record:
             write_text(self._page, _replaced(self._page, text))
 
     def stage(self, name: str) -> dict[str, Any]:
-        """Return the figures of a stage, to be added to."""
+        """Return the metrics of a stage, to be added to."""
         figures: dict[str, Any] = self.found["stages"].setdefault(name, {})
         return figures
 
 
 def section(found: dict[str, Any]) -> str:
-    """Return the text of a smoke's figures.
+    """Return the Markdown section of the metrics.
 
     Args:
-        found: as in gpu.json.
+        found: The content of gpu.json.
     """
     stages = found["stages"]
-    looked = stages.get("device", {})
-    name = looked.get("device", {}).get("name", "a device that was not told")
+    device = stages.get("device", {})
+    name = device.get("device", {}).get("name", "an unknown device")
     lines = [
         f"## {name[:1].upper()}{name[1:]}",
         "",
         f"`{found['command']}` at commit `{found['commit']}`.",
     ]
     for stage, figures in stages.items():
-        lines += ["", *_of_stage(stage, figures, looked)]
+        lines += ["", *_of_stage(stage, figures, device)]
     return "\n".join(lines) + "\n"
 
 
-def _of_stage(stage: str, figures: dict[str, Any], looked: dict[str, Any]) -> Iterator[str]:
+def _of_stage(stage: str, figures: dict[str, Any], device: dict[str, Any]) -> Iterator[str]:
     shown: dict[str, Callable[[], Iterator[str]]] = {
         "device": lambda: _device(figures),
-        "float32": lambda: _iterations("float32", figures, looked),
-        "bfloat16": lambda: _iterations("bfloat16", figures, looked),
+        "float32": lambda: _iterations("float32", figures, device),
+        "bfloat16": lambda: _iterations("bfloat16", figures, device),
         "training": lambda: _training(figures),
     }
     yield f"### {stage.capitalize()}"
     yield ""
     if len(figures.keys() - {"failed", "seconds"}):
         yield from shown[stage]()
-    # The stage itself does not know its seconds: who started it adds them.
+    # The parent process adds the seconds.
     after = f" after {figures['seconds']:.0f} s" if "seconds" in figures else ""
     if "failed" in figures:
         yield f"The stage did not end well{after}: `{figures['failed']}`"
@@ -107,7 +107,7 @@ def _device(figures: dict[str, Any]) -> Iterator[str]:
         yield f"A plain product of matrices in {dtype} ran at {speed / 1e12:.2f} TFLOP/s{vendors}."
 
 
-def _iterations(dtype: str, figures: dict[str, Any], looked: dict[str, Any]) -> Iterator[str]:
+def _iterations(dtype: str, figures: dict[str, Any], device: dict[str, Any]) -> Iterator[str]:
     yield f"{figures['parameters']:,} parameters, random weights, arithmetic in {dtype}."
     yield ""
     yield from _table(
@@ -117,8 +117,8 @@ def _iterations(dtype: str, figures: dict[str, Any], looked: dict[str, Any]) -> 
                 f"{number}",
                 f"{one['generated'] / one['rollouts']:,.0f}",
                 f"{one['positions'] / one['update']:,.0f}",
-                _share(one, looked.get("matmul"), dtype),
-                _share(one, looked.get("peak"), dtype),
+                _share(one, device.get("matmul"), dtype),
+                _share(one, device.get("peak"), dtype),
                 f"{one['gap_mean']:.1e}",
                 f"{one['gap_max']:.1e}",
                 _gib(one["memory"]),

@@ -29,17 +29,17 @@ CHATML = (
     "{% if add_generation_prompt %}<assistant>{% endif %}"
 )
 TOKENS = 8192
-"""Of a micro-batch by tokens, as in the recipe `gpu`."""
+"""Maximum tokens of a micro-batch, as in the recipe `gpu`."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A model's size and what is played with it.
+    """The size of a model and of its rollouts.
 
     Attributes:
-        width, hidden, layers, heads, kv_heads: of a Qwen2 model.
-        vocabulary: entries; 0 for as many as its tokenizer has.
-        instances, samples, max_tokens, micro_batch: as in a recipe.
+        width, hidden, layers, heads, kv_heads: Sizes of a Qwen2 model.
+        vocabulary: Number of entries; 0 for the tokenizer's number.
+        instances, samples, max_tokens, micro_batch: As in a recipe.
     """
 
     width: int
@@ -62,12 +62,12 @@ SHAPES = {
 
 
 class Run:
-    """A policy that is trained, and who plays.
+    """A policy in training and the actor that plays.
 
     Args:
-        place: folder of the model.
-        recipe: of the run.
-        dtype: of the arithmetic of both; the policy's weights have float32.
+        place: Folder of the model.
+        recipe: Recipe of the run.
+        dtype: Type of the arithmetic of both; the policy's weights are float32.
     """
 
     def __init__(self, place: Path, recipe: Recipe, dtype: Arithmetic) -> None:
@@ -82,7 +82,7 @@ class Run:
             self.parameters -= self._config["vocab_size"] * self._config["hidden_size"]
 
     def iteration(self, number: int) -> dict[str, Any]:
-        """Play, learn and hand over; return counts, seconds and how well the engines agree."""
+        """Run an iteration; return counts, seconds and the difference between the engines."""
         temperature = self._recipe.rollouts.temperature
         played, rollouts = timed(lambda: self._actor.rollouts(number, temperature))
         self._batch = batch = batch_of(played, self._actor.pad)

@@ -35,9 +35,9 @@ from ragen_starpo.warm_start import Epoch, warm_start
 from ragen_starpo.warm_start_settings import WarmStartSettings
 
 ITERATIONS = {"gpu": 3, "tiny": 1}
-"""The most of `float32` and of `bfloat16`."""
-WARM_SHARE = 0.45
-"""Of the time of `training`, for the warm start."""
+"""Maximum number of iterations of the stages `float32` and `bfloat16`."""
+WARM_FRACTION = 0.45
+"""Fraction of the time of `training` for the warm start."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class Training:
     """The sizes of `training`.
 
     Attributes:
-        shape: of the model that is made.
-        episodes, epochs, batch: of the warm start.
-        instances, samples, iterations: of the reinforcement learning.
-        val_instances: of held-out success.
-        val_every: epochs and iterations.
+        shape: Shape of the created model.
+        episodes, epochs, batch: Sizes of the warm start.
+        instances, samples, iterations: Sizes of the reinforcement learning.
+        val_instances: Number of validation instances.
+        val_every: Epochs, and iterations, between validations.
     """
 
     shape: SmallShape
@@ -70,20 +70,20 @@ TRAINING = {
 
 
 class TimeUpError(Exception):
-    """The stage begins nothing more."""
+    """The time of the stage is over."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What a stage is given.
+    """The settings of a stage.
 
     Attributes:
-        scale: of its models.
-        model: of `training`; None to make one.
-        work: a folder that all stages share.
-        until: of `time.time()`, after which nothing more is begun.
-        found: its figures, to be filled.
-        note: to be called when there are more of them.
+        scale: Scale of its models.
+        model: Folder of the model of `training`; None to create one.
+        work: Folder shared by all stages.
+        until: `time.time()` after which no new work is started.
+        found: Its metrics, to be filled in.
+        note: Called whenever metrics were added.
     """
 
     scale: str
@@ -94,10 +94,10 @@ class Stage:
     note: Callable[[], None]
 
     def check_time(self, until: float | None = None) -> None:
-        """Note the figures, and go on only if there is time.
+        """Record the metrics, and stop the stage if its time is over.
 
         Raises:
-            TimeUpError: if there is none.
+            TimeUpError: If the time is over.
         """
         self.note()
         if time.time() >= (self.until if until is None else until):
@@ -172,7 +172,7 @@ def trained(stage: Stage) -> None:
         start = stage.work / "small"
         stage.found["parameters"] = make_small_model(start, sizes.shape, 0)
     stage.found.update(epochs=[], iterations=[])
-    half = began + WARM_SHARE * (stage.until - began)
+    half = began + WARM_FRACTION * (stage.until - began)
 
     def on_epoch(epoch: Epoch) -> None:
         seconds = round(time.time() - began, 1)

@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python scripts/report_picture.py runs/RUN/report.html docs/report.png
 
-It is run from the root of the repository; the tests know where a Chromium is.
+Run it from the root of the repository: it starts Chromium as the tests do.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from tests.ragen_bench.pages.browser import launched
 
 SOLVED = "ragen/Sokoban-v0/14/0/1"
 """A level that the demo's agent solves, in its first turn of two."""
-LEFT_OUT = (
+HIDDEN = (
     "section:not([aria-labelledby='results-title']):not(#trajectories), header dl, section > .note"
 )
-"""What would make the picture longer than a reader of the README scrolls."""
+"""Sections hidden to keep the picture short."""
 HIDE = """selector => {
   for (const element of document.querySelectorAll(selector)) element.hidden = true;
   document.activeElement.blur();
@@ -29,15 +29,15 @@ def take(report: Path, picture: Path, address: str) -> None:
     """Write a picture of a report.
 
     Args:
-        report: the run's page.
-        picture: the PNG file.
-        address: of the turn that is open, as ENV/INSTANCE/SAMPLE/TURN.
+        report: The run's page.
+        picture: The PNG file.
+        address: The open turn, as ENV/INSTANCE/SAMPLE/TURN.
     """
     with launched() as chromium:
         page = chromium.new_page(viewport={"width": 1200, "height": 480})
         page.goto(f"{report.resolve().as_uri()}#{address}")
         page.locator("#trajectories .board").first.wait_for()
-        page.evaluate(HIDE, LEFT_OUT)
+        page.evaluate(HIDE, HIDDEN)
         end = page.locator("#trajectories").bounding_box()
         size = {"width": 1200, "height": end["y"] + end["height"]}
         page.screenshot(path=picture, full_page=True, clip={"x": 0, "y": 0, **size})

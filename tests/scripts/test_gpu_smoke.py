@@ -34,7 +34,7 @@ def smoked(tmp_path_factory):
     page = folder / "page.md"
     page.write_text(PAGE)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gpu_smoke, "run_apart", here)
+        patch.setattr(gpu_smoke, "run_in_subprocess", here)
         given = ["--out", str(folder / "out"), "--scale", "tiny", "--commit", "abc"]
         assert gpu_smoke.main([*given, "--page", str(page), "--minutes", "60"]) == 0
     yield json.loads((folder / "out/gpu.json").read_text()), page.read_text()
@@ -122,7 +122,7 @@ def staged(monkeypatch, tmp_path):
     """Runs the command with stages that are given, and returns the record and the page."""
 
     def run(work, minutes="60"):
-        monkeypatch.setattr(gpu_smoke, "run_apart", work)
+        monkeypatch.setattr(gpu_smoke, "run_in_subprocess", work)
         given = ["--out", str(tmp_path / "out"), "--scale", "tiny", "--commit", "abc"]
         assert gpu_smoke.main([*given, "--minutes", minutes]) == 0
         out = tmp_path / "out"
@@ -213,7 +213,7 @@ def test_a_stage_is_a_process_of_its_own(tmp_path, monkeypatch, code, seconds, s
     program = tmp_path / "stage.py"
     program.write_text(code)
     monkeypatch.setattr(gpu_smoke, "STAGES", program)
-    assert gpu_smoke.run_apart([], seconds, tmp_path / "log") == said
+    assert gpu_smoke.run_in_subprocess([], seconds, tmp_path / "log") == said
 
 
 def test_figures_of_elsewhere_are_put_into_a_page(tmp_path, smoked):
@@ -298,5 +298,5 @@ def test_mistakes_are_told_in_a_line(monkeypatch, capsys, tmp_path, arguments, s
 
 def test_without_git_it_asks_for_the_commit(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(UserError, match="give --commit"):
+    with pytest.raises(UserError, match="add --commit"):
         measures.commit_here()

@@ -9,18 +9,18 @@ function show(next) {
   byId("comment").value = "";
   const done = next.episode === undefined;
   byId("form").hidden = done;
-  const parts = done ? [make("h2", {}, "All are rated. Thank you.")] : trace(next);
+  const parts = done ? [make("h2", {}, "All episodes are rated. Thank you.")] : drawTrace(next);
   byId("trace").replaceChildren(...parts);
   if (!done) askQuestions();
   window.scrollTo(0, 0);
 }
 
-function trace({ turns, ending }) {
+function drawTrace({ turns, ending }) {
   const legend = readLegend(turns[0]?.[0] ?? ending);
   const parts = turns.map(([observation, answer], number) => {
-    const seen = make("div", {}, makeHeading("Observation"), ...drawObservation(observation, legend, null));
-    const said = make("div", {}, ...drawResponse({ answer }, null, PLAYER_HEADINGS));
-    return make("section", {}, make("h2", {}, `Turn ${number + 1}`), make("div", { class: "turn" }, seen, said));
+    const left = make("div", {}, makeHeading("Observation"), ...drawObservation(observation, legend, null));
+    const right = make("div", {}, ...drawResponse({ answer }, null, PLAYER_HEADINGS));
+    return make("section", {}, make("h2", {}, `Turn ${number + 1}`), make("div", { class: "turn" }, left, right));
   });
   return [...parts, make("section", {}, make("h2", {}, "End"), ...drawObservation(ending, legend, null))];
 }
@@ -28,34 +28,36 @@ function trace({ turns, ending }) {
 function askQuestions() {
   const fields = Object.entries(state.questions).map(([name, question]) => {
     const choices = state.scale.map((level, value) => {
-      const change = () => { answers[name] = value; showAnswers(); };
+      const change = () => { answers[name] = value; updateAnswers(); };
       return make("label", {}, make("input", { type: "radio", name, value, change }), ` ${level}`);
     });
     return make("fieldset", {}, make("legend", {}, question), ...choices);
   });
   byId("questions").replaceChildren(...fields);
-  showAnswers();
+  updateAnswers();
 }
 
-// Of the same elements, so that the focus stays where it is.
-function showAnswers() {
-  const due = Object.keys(state.questions).find((name) => answers[name] === undefined);
+const nextQuestion = () => Object.keys(state.questions).find((name) => answers[name] === undefined);
+
+// Updates the existing elements, so that the focus stays.
+function updateAnswers() {
+  const next = nextQuestion();
   for (const choice of byId("questions").querySelectorAll("input")) {
     choice.checked = answers[choice.name] === Number(choice.value);
-    choice.closest("fieldset").classList.toggle("current", choice.name === due);
+    choice.closest("fieldset").classList.toggle("current", choice.name === next);
   }
 }
 
 function answerNext(level) {
-  const due = Object.keys(state.questions).find((name) => answers[name] === undefined);
-  if (due) answers[due] = level;
-  showAnswers();
+  const next = nextQuestion();
+  if (next) answers[next] = level;
+  updateAnswers();
 }
 
-function takeBack() {
-  const given = Object.keys(state.questions).filter((name) => answers[name] !== undefined);
-  if (given.length) delete answers[given.at(-1)];
-  showAnswers();
+function undoAnswer() {
+  const answered = Object.keys(state.questions).filter((name) => answers[name] !== undefined);
+  if (answered.length) delete answers[answered.at(-1)];
+  updateAnswers();
 }
 
 async function save() {
@@ -70,7 +72,7 @@ async function save() {
     if (reply.ok) show(next);
     else byId("message").textContent = next.error;
   } catch {
-    byId("message").textContent = "The command has ended; start it again. This rating is not saved.";
+    byId("message").textContent = "The server has ended; start the command again. This rating is not saved.";
   }
 }
 
@@ -80,7 +82,7 @@ document.addEventListener("keydown", (event) => {
   if (event.target === byId("comment")) return;
   const level = state.scale.findIndex((name) => name[0] === event.key.toLowerCase());
   if (level >= 0) answerNext(level);
-  else if (event.key === "Backspace") takeBack();
+  else if (event.key === "Backspace") undoAnswer();
   else if (event.key === "Enter" && event.target.type !== "submit") save();
   else return;
   event.preventDefault();

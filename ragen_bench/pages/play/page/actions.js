@@ -1,23 +1,23 @@
 import { actionButton } from "./parts.js";
 
-const FEW = 12; // so many can be read without a search
+const SEARCH_THRESHOLD = 12; // longer lists can be searched
 
 let legal = [];
 let inPlace = new Set();
 let act = null;
 
-// Shows the actions that may be answered now as buttons, but for those that have one in the text.
-export function showActions(state, elsewhere, pressed) {
-  [legal, inPlace, act] = [state.legal, elsewhere, pressed];
+// Shows the legal actions as buttons, except those that have a button in the text.
+export function showActions(state, actionsInText, play) {
+  [legal, inPlace, act] = [state.legal, actionsInText, play];
   narrowActions("");
 }
 
-// Of a long list, those that hold what is typed; with it, those of the text are listed too.
+// Filters a long list by the typed text. A search also lists the actions of the text.
 export function narrowActions(typed) {
-  const wanted = legal.length > FEW ? typed.trim().toLowerCase() : "";
-  const holds = (action) => (wanted ? action.toLowerCase().includes(wanted) : !inPlace.has(action));
-  const listed = legal.filter(holds);
-  byId("buttons").replaceChildren(...listed.map((action) => actionButton(action, action, act)));
-  byId("elsewhere").hidden = wanted !== "" || !inPlace.size;
-  byId("found").textContent = wanted ? `${listed.length} of ${legal.length} hold what is typed` : "";
+  const query = legal.length > SEARCH_THRESHOLD ? typed.trim().toLowerCase() : "";
+  const matches = (action) => (query ? action.toLowerCase().includes(query) : !inPlace.has(action));
+  const matching = legal.filter(matches);
+  byId("buttons").replaceChildren(...matching.map((action) => actionButton(action, action, act)));
+  byId("elsewhere").hidden = query !== "" || !inPlace.size;
+  byId("found").textContent = query ? `${matching.length} of ${legal.length} match` : "";
 }

@@ -3,20 +3,20 @@ import { act, showAnswer } from "./answer.js";
 import { showEnding } from "./ending.js";
 import { showHistory } from "./history.js";
 import { showObservation } from "./observation.js";
-import { figures, number } from "./parts.js";
+import { formatNumber, showMetrics } from "./parts.js";
 
-const GONE = "The command has ended; start it again. Nothing was sent.";
+const GONE = "The server has ended; start the command again. Nothing was sent.";
 
 let state = null;
 let busy = false;
 
 function show(next) {
-  const held = document.activeElement?.dataset.action;
-  const moved = state !== null;
+  const focusedAction = document.activeElement?.dataset.action;
+  const hadState = state !== null;
   state = next;
-  const short = state.env.split("/").at(-1);
-  document.title = `Play ${short}`;
-  byId("env").textContent = short;
+  const name = state.env.split("/").at(-1);
+  document.title = `Play ${name}`;
+  byId("env").textContent = name;
   byId("which").textContent =
     `${state.split}, instance ${state.index}${state.noise_seed ? `, noise seed ${state.noise_seed}` : ""}`;
   byId("waiting").hidden = true;
@@ -24,26 +24,26 @@ function show(next) {
   byId("message").textContent = "";
   const turn = state.turns.length;
   byId("turn").textContent = state.end ? `The end, after turn ${turn}` : `Turn ${turn + 1} of ${state.max_turns}`;
-  figures("figures", [
+  showMetrics("figures", [
     ["turns left", state.turns_left],
     ["actions left", state.actions_left],
-    ["return so far", number(state.total)],
+    ["return so far", formatNumber(state.total)],
   ]);
   showAnswer(state, send);
   showActions(state, showObservation(state, act), act);
   showHistory(state.turns);
   showEnding(state);
   const first = turn ? state.observation.split("\n", 1)[0] : "A new episode.";
-  byId("told").textContent = state.end ? `${first} ${state.end.verdict}.` : first;
-  if (moved) keepFocus(held);
+  byId("announcement").textContent = state.end ? `${first} ${state.end.verdict}.` : first;
+  if (hadState) restoreFocus(focusedAction);
 }
 
-// The focus stays on a button that is still there; else it goes to where the turn begins.
-function keepFocus(held) {
+// Keeps the focus on a button that still exists; otherwise moves it to the heading of the turn.
+function restoreFocus(focusedAction) {
   const lost = document.activeElement === document.body || !document.activeElement.getClientRects().length;
   if (!lost) return;
   const buttons = [...document.querySelectorAll("[data-action]")];
-  const same = state.several && buttons.find((button) => button.dataset.action === held);
+  const same = state.several && buttons.find((button) => button.dataset.action === focusedAction);
   (same || byId("turn")).focus();
 }
 
@@ -56,7 +56,7 @@ async function ask(place, message) {
     if (reply.ok) show(content);
     else {
       if (content.state) show(content.state);
-      byId("message").textContent = `Not taken: ${content.error}.`;
+      byId("message").textContent = `Rejected: ${content.error}.`;
     }
   } catch {
     byId("message").textContent = GONE;
@@ -70,7 +70,7 @@ const send = (answer) => ask("answer", { game: state.game, turn: state.turns.len
 byId("next").addEventListener("click", () => ask("start", { game: state.game, next: true }));
 byId("again").addEventListener("click", () => ask("start", { game: state.game, next: false }));
 
-// Another tab may have gone on meanwhile.
+// Another tab may have continued the episode.
 document.addEventListener("visibilitychange", async () => {
   if (document.visibilityState !== "visible" || !state || busy) return;
   const now = await fetch("state").then((reply) => reply.json()).catch(() => state);

@@ -2,7 +2,7 @@
 (() => {
 {% include "script/dom.js" %}
 {% include "script/theme.js" %}
-{% include "script/kept.js" %}
+{% include "script/storage.js" %}
 {% include "script/filters.js" %}
 {% include "script/choice.js" %}
 {% include "script/refresh.js" %}

@@ -174,7 +174,7 @@ def test_rating_in_a_browser(runs, tmp_path, page):
     assert second.comment == "quite so √"
     for key in ("y", "y", "y", "Enter"):
         page.keyboard.press(key)
-    page.get_by_text("All are rated. Thank you.").wait_for()
+    page.get_by_text("All episodes are rated. Thank you.").wait_for()
     child.sendintr()
     child.expect(pexpect.EOF)
     child.close()

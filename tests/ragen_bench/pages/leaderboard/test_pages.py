@@ -121,7 +121,7 @@ def test_filters(visit, index, chosen, left):
     shown = page.locator(".board tbody th a:visible").all_inner_texts()
     assert sorted(shown) == sorted(left)
     expect(page.locator("#count")).to_have_text(f"{len(left)} of 11 entries")
-    expect(page.get_by_text("No entry fits")).to_be_visible(visible=not left)
+    expect(page.get_by_text("No entry matches")).to_be_visible(visible=not left)
     expect(page.locator(".board:visible")).to_have_count(1 if left else 0)
     page.get_by_role("button", name="Show all").click()
     expect(page.locator("#count")).to_have_text("11 of 11 entries")
@@ -141,7 +141,7 @@ def test_a_keyboard_reaches_and_uses_everything(visit, index):
         seen.append(name)
     for name in (
         "theme",
-        "How to read it",
+        "How to read the tables",
         "filter-size",
         "show-all",
         "rank",
@@ -168,7 +168,7 @@ def test_links_lead_there_and_back(visit, index):
     expect(page.get_by_role("link", name="https://example.org/large?a=1&b=2")).to_have_attribute(
         "rel", "nofollow noopener noreferrer"
     )
-    page.get_by_role("link", name="a rerun at another seed").click()
+    page.get_by_role("link", name="a rerun with another seed").click()
     expect(page.get_by_role("heading", name="Rerun by a maintainer")).to_be_in_viewport()
     page.get_by_role("link", name="Leaderboard").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Leaderboard")
@@ -177,7 +177,7 @@ def test_links_lead_there_and_back(visit, index):
     expect(page.get_by_role("row", name="Theirs")).to_contain_text("21.48")
     page.get_by_role("link", name="Leaderboard").click()
     page.get_by_role("link", name="Random").click()
-    expect(page.locator(".lead")).to_contain_text("the floor of the scale")
+    expect(page.locator(".lead")).to_contain_text("the random baseline")
     broken = page.evaluate(
         "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.querySelector("
         "a.getAttribute('href'))).length"
@@ -187,15 +187,15 @@ def test_links_lead_there_and_back(visit, index):
 
 def test_what_was_not_done_is_said(visit, index):
     page = visit(index.parent / "entries/small/index.html")
-    expect(page.get_by_text("Not verified: the figures are what the entry says")).to_be_visible()
+    expect(page.get_by_text("Not verified: the metrics are the entry's own")).to_be_visible()
     expect(page.get_by_role("link", name="Report with all")).to_have_count(0)
     page = visit(index.parent / "entries/middle/index.html")
-    expect(page.get_by_text("Not reproduced: a rerun at another seed differs")).to_be_visible()
+    expect(page.get_by_text("Not reproduced: a rerun with another seed differs")).to_be_visible()
     expect(page.get_by_role("link", name="Report with all")).to_have_attribute(
         "href", "report.html"
     )
     page = visit(index.parent / "entries/hidden/index.html")
-    expect(page.get_by_text("would give the sealed instances away")).to_be_visible()
+    expect(page.get_by_text("would reveal the sealed instances")).to_be_visible()
     expect(page.get_by_role("link", name="Report with all")).to_have_count(0)
     expect(page.get_by_text("5" * 64)).to_be_visible()
 
@@ -228,8 +228,8 @@ def test_a_first_place_is_open_until_it_is_reproduced(visit, tmp_path):
         "Random": ["verified"],
     }
     for name, wanted in (
-        ("first", ": no maintainer has run the model again on a new draw."),
-        ("public", ": no maintainer has run the model again at another seed."),
+        ("first", ": no maintainer has rerun the model on a new draw."),
+        ("public", ": no maintainer has rerun the model with another seed."),
         ("shared", None),
         ("differs", None),
         ("third", None),

@@ -14,7 +14,7 @@ TEXT = "document.querySelector('#observation').textContent"
 
 
 def box(page):
-    return page.get_by_role("textbox", name="The answer")
+    return page.get_by_role("textbox", name="Response")
 
 
 def test_a_shopping_task_with_the_mouse(served, visit):
@@ -29,9 +29,9 @@ def test_a_shopping_task_with_the_mouse(served, visit):
     page.keyboard.press("Enter")
     box(page).click()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("Choose an action or type an answer first.")
+    expect(page.get_by_role("alert")).to_have_text("Choose an action or type a response first.")
     page.keyboard.type(answers[0].removeprefix("search[").removesuffix("]"))
-    page.get_by_role("button", name="Send the answer").click()
+    page.get_by_role("button", name="Send the response").click()
     for number, answer in enumerate(answers[1:], start=2):
         expect(page.locator("#turn")).to_have_text(f"Turn {number} of 9")
         # With buttons in it, the text is still what a model sees.
@@ -40,8 +40,8 @@ def test_a_shopping_task_with_the_mouse(served, visit):
         page.locator("#observation").get_by_role("button", name=label, exact=True).click()
     expect(page.get_by_role("heading", name="Solved")).to_be_visible()
     assert page.evaluate(TEXT) == observations[-1]
-    expect(page.locator("#scores")).to_have_text("return1.00score1.00the oracle expects1.00")
-    parts = page.get_by_role("table", name="What the reward is made of").locator("tbody tr")
+    expect(page.locator("#scores")).to_have_text("return1.00score1.00oracle's expected score1.00")
+    parts = page.get_by_role("table", name="Reward components").locator("tbody tr")
     assert parts.all_inner_texts()[1] == "r_att, attributes that it has\t1.00"
     assert len(parts.all()) == 5
     oracle = page.get_by_role("table", name="The oracle in the same episode: return 1.00")
@@ -81,7 +81,7 @@ def test_what_is_typed_narrows_a_long_list(served, visit):
     assert len(every) == 18
     box(page).fill("SPEA")
     assert buttons.all_inner_texts() == [every[0], "search[speaker]"]
-    expect(page.locator("#found")).to_have_text("2 of 18 hold what is typed")
+    expect(page.locator("#found")).to_have_text("2 of 18 match")
     box(page).fill("search[]")
     assert buttons.all_inner_texts() == every
     expect(page.locator("#found")).to_have_text("")
@@ -117,15 +117,15 @@ def test_sokoban_with_the_mouse(served, visit):
     exact = page.locator("#exact")
     form = page.locator("#form")
     expect(form).to_contain_text("0 of at most 5 actions")
-    send = page.get_by_role("button", name="Send the answer")
+    send = page.get_by_role("button", name="Send the response")
     send.click()
-    expect(page.get_by_role("alert")).to_have_text("Choose an action or type an answer first.")
+    expect(page.get_by_role("alert")).to_have_text("Choose an action or type a response first.")
     for number, answer in enumerate(answers):
         assert exact.text_content() == observations[number]
         for action in answer.split(" || "):
             page.get_by_role("button", name=action, exact=True).click()
         page.get_by_role("button", name="Up", exact=True).click()
-        page.get_by_role("button", name="Take back").click()
+        page.get_by_role("button", name="Undo").click()
         assert box(page).input_value() == answer
         count = len(answer.split(" || "))
         expect(form).to_contain_text(f"{count} of at most")
@@ -142,7 +142,7 @@ def test_sokoban_with_the_keys(served, visit):
     for key in ("ArrowUp", "ArrowLeft", "ArrowRight", "Backspace"):
         page.keyboard.press(key)
     assert box(page).input_value() == "Up || Left"
-    expect(page.locator("#told")).to_have_text("Up || Left")
+    expect(page.locator("#announcement")).to_have_text("Up || Left")
     page.keyboard.press("Enter")
     expect(page.locator("#turn")).to_have_text("Turn 2 of 5")
     assert Client(server).state()["turns"][0]["answer"] == "Up || Left"
@@ -159,7 +159,7 @@ def test_sokoban_with_the_keys(served, visit):
     for _ in range(6):
         button.press("Space")
     expect(page.locator("#form")).to_contain_text("6 of at most 5 actions")
-    expect(page.locator("#form")).to_contain_text("The last 1 will not be run.")
+    expect(page.locator("#form")).to_contain_text("The last 1 will be ignored.")
     assert page.evaluate("document.activeElement.textContent") == "Left"
 
 
@@ -181,7 +181,9 @@ def test_a_shopping_task_with_the_keys_alone(served, visit):
     page.keyboard.press("Enter")
     expect(page.locator("#turn")).to_have_text("Turn 2 of 9")
     assert page.evaluate("document.activeElement.id") == "answer"
-    expect(page.locator("#told")).to_contain_text("Done: search[shower speaker]. Reward: 0.")
+    expect(page.locator("#announcement")).to_contain_text(
+        "Done: search[shower speaker]. Reward: 0."
+    )
     tab_to("next >")
     page.keyboard.press("Enter")
     expect(page.locator("#turn")).to_have_text("Turn 3 of 9")
@@ -213,12 +215,12 @@ def test_the_same_again_and_the_next_one(served, visit):
     page.locator("#buttons button").first.click()
     expect(page.locator("#end")).to_be_visible()
     assert page.locator("#observation button").count() == 0
-    page.get_by_role("button", name="The same again").click()
+    page.get_by_role("button", name="Same instance again").click()
     expect(page.locator("#turn")).to_have_text("Turn 1 of 1")
     assert page.evaluate(TEXT) == first
     expect(page.locator("#past")).to_be_hidden()
     expect(page.locator("#turns li")).to_have_count(0)
-    expect(page.locator("#told")).to_have_text("A new episode.")
+    expect(page.locator("#announcement")).to_have_text("A new episode.")
     page.locator("#buttons button").last.click()
     page.get_by_role("button", name="Next instance").click()
     expect(page.locator("#which")).to_have_text("test, instance 5")
@@ -266,6 +268,8 @@ def test_the_command_has_ended(served, browser):
     context.set_offline(True)
     box(page).fill("Up")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("The command has ended; start it again.")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "The server has ended; start the command again."
+    )
     assert box(page).input_value() == "Up"
     context.close()

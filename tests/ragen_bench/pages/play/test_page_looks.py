@@ -24,7 +24,7 @@ def views(served, visit):
         yield page
         answers = oracle_episode("ragen/WebShop-v0", 5)[1]
         for answer in [*answers[:3], "y" * 200, "click[buy now]"]:
-            page.get_by_role("textbox", name="The answer").fill(answer)
+            page.get_by_role("textbox", name="Response").fill(answer)
             page.keyboard.press("Enter")
             expect(page.locator("#turns li code").last).to_have_text(answer)
             yield page
@@ -90,11 +90,11 @@ def test_a_screen_reader_finds_its_way(served, visit):
         'region "Turn 1 of 9"',
         'region "Actions"',
         'button "search[speaker]"',
-        'textbox "The answer"',
-        'button "Send the answer"',
+        'textbox "Response"',
+        'button "Send the response"',
     ):
         assert line in tree, line
-    page.get_by_role("textbox", name="The answer").fill("click[buy now]")
+    page.get_by_role("textbox", name="Response").fill("click[buy now]")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status").first).to_contain_text("What is not an action was skipped.")
     expect(page.get_by_role("region", name="Turns so far")).to_be_visible()

@@ -95,7 +95,7 @@ def test_a_mistake_is_a_page_with_a_line(served, runs, tmp_path, capsys):
         status, page = fetch(server, place)
         assert (status in (404, 409), "spec_hash" in page) == (True, False), place
     status, page = fetch(served(tmp_path), "")
-    assert (status, "No run is below this folder yet" in page) == (200, True)
+    assert (status, "There are no runs below this folder yet" in page) == (200, True)
     assert main(["view", str(tmp_path / "nowhere")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 

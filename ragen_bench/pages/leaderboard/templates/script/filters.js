@@ -1,4 +1,4 @@
-// Entries that do not fit are hidden; a ranking of which none is left goes with them.
+// Hides entries that do not match the filters, and rankings without a visible entry.
 
 const FILTERS = ["size", "split", "verified", "reproduced", "answers"];
 
@@ -17,17 +17,17 @@ function handleFilters() {
 
 function applyFilters() {
   const rows = [...document.querySelectorAll("table.ranking tbody tr")];
-  for (const row of rows) row.hidden = !FILTERS.every((name) => fits(row, name));
+  for (const row of rows) row.hidden = !FILTERS.every((name) => matches(row, name));
   for (const board of document.querySelectorAll(".board")) {
     board.hidden = !board.querySelector(".ranking tbody tr:not([hidden])");
   }
-  const left = rows.filter((row) => !row.hidden).length;
-  byId("count").textContent = `${left} of ${rows.length} entries`;
-  byId("nothing").hidden = left > 0;
+  const matching = rows.filter((row) => !row.hidden).length;
+  byId("count").textContent = `${matching} of ${rows.length} entries`;
+  byId("nothing").hidden = matching > 0;
 }
 
-// Floor and ceiling have no size and stay as the frame of what is left.
-function fits(row, name) {
-  const wanted = byId(`filter-${name}`).value;
-  return wanted === "" || row.dataset[name] === wanted || (name === "size" && "scripted" in row.dataset);
+// The random player and the oracle have no size; a size filter keeps them as baselines.
+function matches(row, name) {
+  const choice = byId(`filter-${name}`).value;
+  return choice === "" || row.dataset[name] === choice || (name === "size" && "scripted" in row.dataset);
 }

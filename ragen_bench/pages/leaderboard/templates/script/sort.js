@@ -1,4 +1,4 @@
-// Columns that are sorted by a button in their head. Without scripts the order is that of the ranks.
+// Adds a sort button to each column head. Without scripts, rows are in the order of the ranks.
 
 function handleSorting() {
   for (const table of document.querySelectorAll("table.ranking")) {
@@ -15,7 +15,7 @@ function addButton(table, head) {
   head.append(button);
 }
 
-// Numbers begin with the highest, ranks and texts with the lowest; again turns it around.
+// The first click sorts numbers in descending, ranks and texts in ascending order; the next reverses.
 function sort(table, head) {
   const first = head.dataset.first;
   const other = first === "ascending" ? "descending" : "ascending";
@@ -31,11 +31,11 @@ function sort(table, head) {
 
 const place = (row) => Number(row.dataset.place);
 
-// What has no value comes last, whatever the order.
+// Empty values come last in either order.
 function compare(one, other, order) {
   const [a, b] = [one.dataset.value, other.dataset.value];
   if (a === "" || b === "") return (a === "") - (b === "");
   const numbers = one.dataset.kind !== "text";
-  const found = numbers ? Number(a) - Number(b) : Number(a > b) - Number(a < b);
-  return order === "ascending" ? found : -found;
+  const difference = numbers ? Number(a) - Number(b) : Number(a > b) - Number(a < b);
+  return order === "ascending" ? difference : -difference;
 }

@@ -1,42 +1,41 @@
-// The runs that are ticked, in the order in which they were: the first is what the others are
-// compared with.
+// The selected runs, in the order of their selection. The others are compared with the first.
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-let ticked = [];
+let selected = [];
 
 function handleChoice() {
-  ticked = kept("ticked") ?? [];
-  byId("runs").addEventListener("change", (event) => tick(event.target.value, event.target.checked));
-  byId("untick").addEventListener("click", () => {
-    ticked = [];
-    showChoice();
+  selected = loadSetting("selected") ?? [];
+  byId("runs").addEventListener("change", (event) => toggleRun(event.target.value, event.target.checked));
+  byId("clear").addEventListener("click", () => {
+    selected = [];
+    updateChoice();
   });
   byId("compare").addEventListener("click", () => {
-    if (ticked.length > 1) location.href = `compare/${ticked.join("/")}`;
+    if (selected.length > 1) location.href = `compare/${selected.join("/")}`;
   });
-  showChoice();
+  updateChoice();
 }
 
-function tick(id, checked) {
-  ticked = ticked.filter((other) => other !== id);
-  if (checked && ticked.length < LETTERS.length) ticked.push(id);
-  showChoice();
+function toggleRun(id, checked) {
+  selected = selected.filter((other) => other !== id);
+  if (checked && selected.length < LETTERS.length) selected.push(id);
+  updateChoice();
 }
 
-// Of the rows that are there: a run may have gone since.
-function showChoice() {
-  const rows = listed();
-  ticked = ticked.filter((id) => rows.some((row) => row.id === `run-${id}`));
+// Updates checkboxes and letters, and drops runs that no longer exist.
+function updateChoice() {
+  const rows = findRows();
+  selected = selected.filter((id) => rows.some((row) => row.id === `run-${id}`));
   for (const row of rows) {
     const box = row.querySelector("input");
     if (!box) continue;
     box.hidden = false;
-    box.checked = ticked.includes(box.value);
-    row.querySelector(".letter").textContent = LETTERS[ticked.indexOf(box.value)] ?? "";
+    box.checked = selected.includes(box.value);
+    row.querySelector(".letter").textContent = LETTERS[selected.indexOf(box.value)] ?? "";
   }
-  byId("choice").hidden = ticked.length === 0;
-  byId("compare").setAttribute("aria-disabled", String(ticked.length < 2));
+  byId("choice").hidden = selected.length === 0;
+  byId("compare").setAttribute("aria-disabled", String(selected.length < 2));
   byId("chosen").textContent =
-    ticked.length < 2 ? "Tick another run to compare it with A." : `${ticked.length} runs are ticked; A is what the others are compared with.`;
-  keep("ticked", ticked);
+    selected.length < 2 ? "Select another run to compare with A." : `${selected.length} runs are selected; the others are compared with A.`;
+  saveSetting("selected", selected);
 }

@@ -1,16 +1,16 @@
-// Which runs are listed: by text, model, environment and outcome.
+// Filters of the runs: text, model, environment and outcome.
 
 const CONTROLS = ["filter-text", "filter-model", "filter-env", "filter-outcome"];
-const listed = () => [...document.querySelectorAll("#runs tr")];
+const findRows = () => [...document.querySelectorAll("#runs tr")];
 const envsOf = (row) => JSON.parse(row.dataset.envs);
 
 function handleFilters() {
   const form = byId("filters");
   form.hidden = false;
-  offerChoices();
-  for (const [id, value] of Object.entries(kept("filters") ?? {})) {
+  fillSelects();
+  for (const [id, value] of Object.entries(loadSetting("filters") ?? {})) {
     byId(id).value = value;
-    if (byId(id).selectedIndex === -1) byId(id).value = ""; // a choice that has gone
+    if (byId(id).selectedIndex === -1) byId(id).value = ""; // the option no longer exists
   }
   form.addEventListener("input", applyFilters);
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -21,26 +21,26 @@ function handleFilters() {
   applyFilters();
 }
 
-// Models and environments of all runs; what is chosen stays so.
-function offerChoices() {
-  offer(byId("filter-model"), listed().map((row) => row.dataset.model), (model) => model);
-  offer(byId("filter-env"), listed().flatMap(envsOf), shortName);
+// Offers the models and environments of all runs; the current choice stays.
+function fillSelects() {
+  fillSelect(byId("filter-model"), findRows().map((row) => row.dataset.model), (model) => model);
+  fillSelect(byId("filter-env"), findRows().flatMap(envsOf), shortName);
 }
 
-function offer(select, values, named) {
-  const wanted = [...new Set(values)].filter(Boolean).sort();
-  const there = [...select.options].slice(1).map((option) => option.value);
-  if (JSON.stringify(wanted) === JSON.stringify(there)) return;
+function fillSelect(select, values, format) {
+  const names = [...new Set(values)].filter(Boolean).sort();
+  const present = [...select.options].slice(1).map((option) => option.value);
+  if (JSON.stringify(names) === JSON.stringify(present)) return;
   const chosen = select.value;
-  const options = wanted.map((value) => make("option", { value }, named(value)));
+  const options = names.map((value) => make("option", { value }, format(value)));
   select.replaceChildren(make("option", { value: "" }, "any"), ...options);
-  select.value = wanted.includes(chosen) ? chosen : "";
+  select.value = names.includes(chosen) ? chosen : "";
 }
 
 function applyFilters() {
   const [text, model, env, outcome] = CONTROLS.map((id) => byId(id).value);
   const words = text.toLowerCase().split(/\s+/);
-  const rows = listed();
+  const rows = findRows();
   for (const row of rows) {
     row.hidden = !(
       words.every((word) => row.dataset.text.includes(word)) &&
@@ -49,7 +49,7 @@ function applyFilters() {
       (!outcome || row.dataset.outcomes.split(" ").includes(outcome))
     );
   }
-  const left = rows.filter((row) => !row.hidden).length;
-  byId("count").textContent = left === rows.length ? pluralize(left, "run") : `${left} of ${pluralize(rows.length, "run")}`;
-  keep("filters", Object.fromEntries(CONTROLS.map((id) => [id, byId(id).value])));
+  const matching = rows.filter((row) => !row.hidden).length;
+  byId("count").textContent = matching === rows.length ? pluralize(matching, "run") : `${matching} of ${pluralize(rows.length, "run")}`;
+  saveSetting("filters", Object.fromEntries(CONTROLS.map((id) => [id, byId(id).value])));
 }

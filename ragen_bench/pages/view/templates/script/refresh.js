@@ -1,4 +1,4 @@
-// Rows follow the runs: the page asks for itself again and takes over what has changed.
+// Fetches the page regularly and updates the rows that have changed.
 
 const REFRESH_EVERY = 2000; // milliseconds
 
@@ -10,8 +10,8 @@ function handleRefresh() {
   next();
 }
 
-// The page as it is now, or null where nobody answers, or another start of the command does.
-async function asked() {
+// Returns the current page; null if the server has ended or has been restarted.
+async function fetchPage() {
   try {
     const reply = await fetch(location.pathname);
     return reply.ok ? await reply.text() : null;
@@ -21,35 +21,35 @@ async function asked() {
 }
 
 async function refresh() {
-  const text = await asked();
+  const text = await fetchPage();
   byId("ended").hidden = text !== null;
   if (text === null) return;
   const fresh = new DOMParser().parseFromString(text, "text/html");
-  for (const id of ["lead", "notes", "nothing"]) takeOver(byId(id), fresh.getElementById(id));
-  takeOverRows([...fresh.querySelectorAll("#runs tr")]);
-  offerChoices();
+  for (const id of ["lead", "notes", "nothing"]) replaceIfChanged(byId(id), fresh.getElementById(id));
+  updateRows([...fresh.querySelectorAll("#runs tr")]);
+  fillSelects();
   applyFilters();
-  showChoice();
+  updateChoice();
 }
 
-function takeOver(old, fresh) {
+function replaceIfChanged(old, fresh) {
   if (old.outerHTML !== fresh.outerHTML) old.replaceWith(document.adoptNode(fresh));
 }
 
-function takeOverRows(rows) {
+function updateRows(rows) {
   const body = byId("runs");
-  const there = new Map(listed().map((row) => [row.id, row]));
+  const current = new Map(findRows().map((row) => [row.id, row]));
   rows.forEach((fresh, place) => {
-    const old = there.get(fresh.id);
-    there.delete(fresh.id);
-    const row = old ? changed(old, fresh) : document.adoptNode(fresh);
+    const old = current.get(fresh.id);
+    current.delete(fresh.id);
+    const row = old ? updateRow(old, fresh) : document.adoptNode(fresh);
     if (body.rows[place] !== row) body.insertBefore(row, body.rows[place] ?? null);
   });
-  for (const gone of there.values()) gone.remove();
+  for (const row of current.values()) row.remove();
 }
 
-// The old row with the fresh cells; the tick and what has the focus stay.
-function changed(old, fresh) {
+// Returns the old row with the new cells. Its checkbox and the focus stay.
+function updateRow(old, fresh) {
   old.classList.remove("grown");
   const isReady = (row) => row.querySelector("input") !== null;
   if (old.cells.length !== fresh.cells.length || isReady(old) !== isReady(fresh)) {
@@ -58,7 +58,7 @@ function changed(old, fresh) {
   }
   const cells = [...old.cells].slice(1);
   const different = cells.filter((cell) => cell.outerHTML !== fresh.cells[cell.cellIndex].outerHTML);
-  // Taken together, as a cell that leaves the fresh row changes the places of the others.
+  // Pair the cells first: moving a cell out of the fresh row changes the indices of the others.
   const pairs = different.map((cell) => [cell, fresh.cells[cell.cellIndex]]);
   for (const [cell, other] of pairs) cell.replaceWith(document.adoptNode(other));
   Object.assign(old.dataset, fresh.dataset);

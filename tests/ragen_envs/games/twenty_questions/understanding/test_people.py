@@ -105,7 +105,7 @@ def test_a_long_text_takes_a_bounded_number_of_readings(text, monkeypatch):
 
 def test_half_of_the_writers_are_kept_apart_by_their_hash():
     pairs = [("ai2", each) for each in "abcde"] + [("x", "x"), ("y", "y"), ("z", "z")]
-    kept = reader_people.apart(pairs)
+    kept = reader_people.held_out_writers(pairs)
     order = sorted("abcde", key=lambda each: hashlib.sha256(f"ai2:{each}".encode()).hexdigest())
     assert {hand for writer, hand in kept if writer == "ai2"} == set(order[:2])
     assert len(kept) == 3
@@ -117,5 +117,5 @@ def test_half_of_the_writers_are_kept_apart_by_their_hash():
 )
 def test_the_figures_of_the_page():
     page = reader_people.PAGE.read_text("utf-8").splitlines()
-    rows = reader_people.rows(reader_people.asked())
+    rows = reader_people.rows(reader_people.read_questions())
     assert [row for row in rows if row not in page] == []
