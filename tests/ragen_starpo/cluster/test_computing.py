@@ -35,7 +35,7 @@ def test_vllm_keeps_prefixes_and_sleeps_by_default():
 
 @pytest.mark.parametrize(("packing", "flash"), [("off", True), ("auto", True), ("auto", False)])
 def test_packing_and_its_attention(config, monkeypatch, packing, flash):
-    monkeypatch.setattr("ragen_starpo.engine.computing._flash_attention", lambda: flash)
+    monkeypatch.setattr("ragen_starpo.engine.computing._has_flash_attention", lambda: flash)
     packed = packing == "auto" and flash
     found = config(packing=packing, dtype="bfloat16")
     for part in (found.actor_rollout_ref.model, found.critic.model):
