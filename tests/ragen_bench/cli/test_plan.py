@@ -75,7 +75,7 @@ def test_one_run_leaves_the_correlation_to_be_assumed(runs):
         (["--difference", "0"], "--difference must be above 0 and below 100, got 0"),
         (["--success", "100"], "--success must be above 0 and below 100, got 100"),
         (["--like", "0", "--like", "0", "--like", "0"], "--like takes one or two runs, got 3"),
-        (["--like", "0", "--suite", "quick"], "tells success on 0 instances of ragen/Sokoban-v0"),
+        (["--like", "0", "--suite", "quick"], "has success on 0 instances of ragen/Sokoban-v0"),
         (["--suite", "qick"], "did you mean quick?"),
         (["--like", "nowhere"], "nowhere holds no run"),
     ],

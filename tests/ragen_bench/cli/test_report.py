@@ -51,7 +51,7 @@ def test_without_one_of_its_environments_a_run_has_no_suite_score(tmp_path):
     output = " ".join(done.stdout.split())
     assert "No mean of norm.: some environments have no norm. success: %" in output
     assert "Incomplete: 2 of 4 episodes." in output
-    assert "No mean: not every" in (tmp_path / "run" / "report.html").read_text()
+    assert "No mean: some environments" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_answers_that_were_cut_are_named(tmp_path):
@@ -102,7 +102,7 @@ def test_what_has_no_exact_interval_is_refused_in_one_line(tmp_path):
         cwd=tmp_path,
     )
     for options, says in (
-        (["--exact"], "exact intervals are of one sample on each instance, and the run has more"),
+        (["--exact"], "exact intervals need one sample per instance, and the run has more"),
         (["--confidence", "100"], "a confidence level is between 0 and 1 (0 and 100 %), got 1"),
     ):
         done = run("report", "run", *options, cwd=tmp_path)
