@@ -85,9 +85,9 @@ def test_the_report_names_the_opponent_and_its_agreement(run):
     summary = summarise(run)
     page = write_report(run, summary).read_text(encoding="utf-8")
     figures = summary["envs"][0]["opponent"]
-    assert "<dt>Opponent</dt><dd><bdi>random</bdi>, form plain</dd>" in page
+    assert "<dt>Opponent</dt><dd><bdi>random</bdi>, response format plain</dd>" in page
     assert "against <bdi>random</bdi></h1>" in page
-    assert "The random player and the oracle were answered by the rule." in page
+    assert "The random player and the oracle played against the rule." in page
     low, high = figures["agreement_interval"]
     assert (
         f"{figures['replies']}, of which {figures['judged']} to questions that the rule "

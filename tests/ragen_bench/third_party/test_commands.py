@@ -115,7 +115,7 @@ def test_the_other_commands_know_the_run(folder):
         done = run(command, "run", *BOTH, cwd=folder)
         assert (done.returncode, done.stderr) == (0, "")
     page = (folder / "run" / "report.html").read_text()
-    assert f"{ECHO} does not tell success: mean return" in page
+    assert f"{ECHO} reports no success: mean return" in page
     analysis = json.loads((folder / "run" / "analysis.json").read_text())
     guess, echo = analysis["envs"]
     assert [row["label"] for row in guess["failures"]] == ["out_of_turns"]
