@@ -1,9 +1,8 @@
-"""Claims about sums: what a thought says that numbers give, "3 * 8 = 24", and whether it is true.
+"""Arithmetic claims in a thought, such as "3 * 8 = 24", and whether they are true.
 
-Equalities of expressions as `ragen_envs.games.countdown.expressions` reads them are judged, in
-chains
-too: "3 * 8 = 24 = 20 + 4" is two. Those of which a side is no such expression, as with decimal
-points, are unread; a number that is said to be itself is no claim.
+`ragen_envs.games.countdown.expressions` parses both sides. A chain "3 * 8 = 24 = 20 + 4" has two
+claims. An equality with another side, such as a decimal number, is counted as unread. `7 = 7` is
+not counted as a claim.
 """
 
 from __future__ import annotations
@@ -12,18 +11,18 @@ import re
 from itertools import pairwise
 
 from ragen_bench.analysis.claims import Claim, Claims
-from ragen_bench.analysis.words import sentences
+from ragen_bench.analysis.words import split_sentences
 from ragen_envs.games.countdown.expressions import Expression, expression_of, plain
 
-# One class of characters, so that each is looked at once.
+# One character class, so that matching takes linear time.
 _RUN = re.compile(r"[-0-9+*/()=. \u00d7\u00b7\u22c5\u00f7\u2212\u2013]+")
 
 
 def claims_of_arithmetic(thought: str) -> Claims:
-    """Return the equalities of a thought."""
+    """Return the arithmetic claims of a thought."""
     read: list[Claim] = []
     unread = 0
-    for sentence in sentences(thought):
+    for sentence in split_sentences(thought):
         for run in _RUN.findall(sentence):
             sides = [side.strip(" .") for side in run.split("=")]
             for left, right in pairwise(sides):
@@ -38,5 +37,5 @@ def claims_of_arithmetic(thought: str) -> Claims:
 
 
 def _are_equal(one: Expression, other: Expression) -> bool:
-    """Tell whether two expressions have the same value; one that divides by zero has none."""
+    """Return whether two expressions are equal; a division by zero equals nothing."""
     return one.value is not None and one.value == other.value

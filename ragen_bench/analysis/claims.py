@@ -1,11 +1,11 @@
-"""Claims: what a thought says about where things are, and whether it is true.
+"""Claims of a thought about the positions of things, and whether they are true.
 
 Plain statements about the present are read: "the box is to the left of me", "there is a hole below
 me", "above me is the box", "the box is two squares right of the target", "I am next to the box",
-"the box is on the target", "the goal is in the top left corner" and, where the game tells
-coordinates, "the box is at (2, 3)". "The box is not above me" and "there is no hole below me" are
-read as what they deny. Statements that are denied otherwise, conditional or about later are not
-read; those with something like a place in them are counted as unread.
+"the box is on the target", "the goal is in the top left corner" and, in games with coordinates,
+"the box is at (2, 3)". "The box is not above me" and "there is no hole below me" are read as
+denials. Other denials, conditions and statements about the future are not read; those that
+mention a position are counted as unread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from ragen_bench.analysis.words import NUMBER, UNIT, number, sentences
+from ragen_bench.analysis.words import NUMBER, UNIT, read_number, split_sentences
 from ragen_envs.core.scene import Relation, Scene
 
 _I = re.IGNORECASE
@@ -82,13 +82,13 @@ _KINDS = {"crate": "box", "boxes": "box", "player": "me", "myself": "me", "i": "
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about where something is.
+    """A statement about the position of a thing.
 
     Attributes:
-        text: the words.
-        thing: what it is about.
-        other: what it is related to; "@" for a square or a corner.
-        true: whether it is true.
+        text: Words of the statement.
+        thing: Subject of the statement.
+        other: Thing that it is related to; "@" for a square or a corner.
+        true: Whether it is true.
     """
 
     text: str
@@ -98,17 +98,17 @@ class Claim:
 
     @property
     def denies(self) -> bool:
-        """Whether it denies something, which is easily true."""
+        """Whether the claim is a denial, which is true by chance more often."""
         return bool(_NOT.search(self.text))
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What a thought says.
+    """Claims of a thought.
 
     Attributes:
-        read: the claims that were read, ordered by kind of statement within each sentence.
-        unread: the number of further ones that seem to be there.
+        read: Claims that were understood, ordered by kind of statement within each sentence.
+        unread: Number of other statements that mention a position.
     """
 
     read: tuple[Claim, ...]
@@ -117,14 +117,14 @@ class Claims:
 
 _Span = tuple[int, int]
 _Statement = tuple[_Span, str, str, bool | None]
-"""The place of a statement, the two things that it relates, whether it is true (None: unclear)."""
+"""Span of a statement, the two things that it relates, its truth (None if unclear)."""
 
 
 def claims_of(thought: str, scene: Scene) -> Claims:
     """Return the claims of a thought about a scene."""
     read: list[Claim] = []
     unread = 0
-    for sentence in sentences(thought):
+    for sentence in split_sentences(thought):
         taken: list[_Span] = []
         for span, thing, other, true in _statements(sentence, scene):
             if any(start < span[1] and span[0] < end for start, end in taken):
@@ -146,20 +146,20 @@ def _is_doubtful(before: str) -> bool:
 
 def _statements(sentence: str, scene: Scene) -> Iterator[_Statement]:
     kinds: tuple[Callable[[str, Scene], Iterator[_Statement]], ...] = (
-        _related,
-        _inverted,
-        _at,
-        _touching,
+        _find_relations,
+        _find_inverted,
+        _find_positions,
+        _find_contacts,
     )
     for kind in kinds:
         yield from kind(sentence, scene)
 
 
-def _related(sentence: str, scene: Scene) -> Iterator[_Statement]:
+def _find_relations(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "the box is above me" and "there is a hole on my left"."""
     for subject in _subjects(sentence):
-        thing = _kind(subject["thing"], scene)
-        relations, other, end = _relations(sentence, subject.end(), scene)
+        thing = _kind_in_scene(subject["thing"], scene)
+        relations, other, end = _read_relations(sentence, subject.end(), scene)
         if thing and relations and other and thing != other:
             true = scene.relates(thing, relations, other)
             if len(relations) > 1 and _NOT.search(subject[0]):
@@ -173,17 +173,17 @@ def _subjects(sentence: str) -> Iterator[re.Match[str]]:
 
 
 def _truth(true: bool | None, subject: str) -> bool | None:
-    """Return whether a statement is true, whose beginning may deny it once; None if unclear."""
+    """Negate a truth value if the subject has one denial; None if it has several."""
     denials = len(_NOT.findall(subject))
     if true is None or denials > 1:
         return None
     return true != bool(denials)
 
 
-def _relations(
+def _read_relations(
     sentence: str, start: int, scene: Scene
 ) -> tuple[tuple[Relation, ...], str | None, int]:
-    """Return one relation or two, what they relate to and where they end; () if unclear."""
+    """Return one or two relations, the thing they relate to and their end; () if unclear."""
     relations: list[Relation] = []
     others: set[str | None] = set()
     end = start
@@ -191,70 +191,73 @@ def _relations(
     while match and len(relations) < 2:
         relations.append(_relation(match))
         if match["object"]:
-            others.add(_kind(match["other"], scene))
+            others.add(_kind_in_scene(match["other"], scene))
         elif "my" in (match["lead"] or ""):
             others.add("me")
         end = match.end()
         joined = _AND.match(sentence, end)
         match = _RELATION.match(sentence, joined.end()) if joined else None
     if not others and not _ENDS.match(sentence, end):
-        return (), None, end  # something stands there that is not understood
+        return (), None, end  # followed by other words
     other = others.pop() if others else "me"
     return (() if others else tuple(relations)), other, end
 
 
 def _relation(match: re.Match[str]) -> Relation:
     way = match["way"].lower()
-    distance = number(match["count"]) if match["count"] else None
+    distance = read_number(match["count"]) if match["count"] else None
     direction = "below" if way == "down" else _DIRECTION.get(way, way)
     return Relation(direction, distance, bool(match["near"]))
 
 
-def _inverted(sentence: str, scene: Scene) -> Iterator[_Statement]:
+def _find_inverted(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "above me is the box"."""
     for match in _RELATION.finditer(sentence):
         subject = _INVERTED.match(sentence, match.end())
         of_me = "my" in (match["lead"] or "").lower()
         if subject and (match["object"] or of_me):
-            thing = _kind(subject["thing"], scene)
-            other = "me" if of_me else _kind(match["other"], scene)
+            thing = _kind_in_scene(subject["thing"], scene)
+            other = "me" if of_me else _kind_in_scene(match["other"], scene)
             if thing and other and thing != other:
                 true = scene.relates(thing, (_relation(match),), other)
                 yield (match.start(), subject.end()), thing, other, _truth(true, subject[0])
 
 
-def _at(sentence: str, scene: Scene) -> Iterator[_Statement]:
+def _find_positions(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "the box is at (2, 3)" and "I am in the top left corner"."""
     for match in _AT.finditer(sentence):
-        thing = _kind(match["thing"], scene)
+        thing = _kind_in_scene(match["thing"], scene)
         place = int(match["row"] or match["row2"]), int(match["column"] or match["column2"])
         if thing:
             true = scene.stands_at(thing, place) if scene.coordinates else None
             yield match.span(), thing, "@", _truth(true, match[0])
     for subject in _subjects(sentence):
         corner = _CORNER.match(sentence, subject.end())
-        thing = _kind(subject["thing"], scene)
+        thing = _kind_in_scene(subject["thing"], scene)
         if corner and thing:
             bottom = corner["row"].lower() in ("bottom", "lower")
             true = scene.in_corner(thing, bottom, corner["column"].lower() == "right")
             yield (subject.start(), corner.end()), thing, "@", _truth(true, subject[0])
 
 
-def _touching(sentence: str, scene: Scene) -> Iterator[_Statement]:
+def _find_contacts(sentence: str, scene: Scene) -> Iterator[_Statement]:
     """Yield "the box is on the target" and "I am next to the box"."""
     for subject in _subjects(sentence):
         match = _TOUCHES.match(sentence, subject.end())
         if match is None:
             continue
-        thing, other = _kind(subject["thing"], scene), _kind(match["other"], scene)
+        thing, other = (
+            _kind_in_scene(subject["thing"], scene),
+            _kind_in_scene(match["other"], scene),
+        )
         if thing and other and thing != other:
-            wanted = 0 if match["how"].lower().startswith("on") else 1
-            true = scene.distance(thing, other) == wanted
+            expected = 0 if match["how"].lower().startswith("on") else 1
+            true = scene.distance(thing, other) == expected
             yield (subject.start(), match.end()), thing, other, _truth(true, subject[0])
 
 
-def _kind(word: str, scene: Scene) -> str | None:
-    """Return the kind of thing that a word names in a scene; goal and target are one."""
+def _kind_in_scene(word: str, scene: Scene) -> str | None:
+    """Return the kind of thing that a word names in a scene; goal and target are equal."""
     name = word.lower()
     name = _KINDS.get(name, name.removesuffix("s"))
     other_name = {"goal": "target", "target": "goal"}.get(name, name)

@@ -1,13 +1,13 @@
-"""Failures: the rules by which an episode gets one label, and the turn that it is due to.
+"""Rules that give a failed episode one label and the turn that caused the failure.
 
-An episode that succeeded has none. The others have the first of these that fits:
+The label is the first of these that applies:
 
 1. `context_overflow`;
-2. what its game calls decisive, such as a box that can no longer be brought to a target;
-3. if at least half of the turns came to nothing: the commonest reason of `gave_nothing`, `cut_off`,
-   `broken_format` and `illegal_action`, the first of equally common ones;
+2. a decisive failure of the game, such as a box that can no longer reach a target;
+3. if at least half of the turns ran no action, the most frequent reason of `gave_nothing`,
+   `cut_off`, `broken_format` and `illegal_action`, in this order for ties;
 4. `no_op_loop`, then `revisited_states`;
-5. what its game says of the rest, which ran out of budget.
+5. the game's default failure, when the budget ran out.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ COMMON = {
 _NOTHING = ("gave_nothing", "cut_off", "broken_format", "illegal_action")
 
 
-def came_to_nothing(step: ReplayedTurn) -> str | None:
-    """Return why a turn ran no action, or None if it ran one."""
+def find_idle_reason(step: ReplayedTurn) -> str | None:
+    """Return the reason why a turn ran no action; None if it ran one."""
     if step.actions:
         return None
     if not step.turn.answer.strip():
         return "gave_nothing"
     if step.turn.format_is_valid is None and step.turn.finish != "length":
-        return None  # another package's environment, which does not tell
+        return None  # a third-party environment that does not report it
     if step.turn.format_is_valid:
         return "illegal_action"
     return "cut_off" if step.turn.finish == "length" else "broken_format"
 
 
-def mostly_nothing(episode: ReplayedEpisode) -> Failure | None:
-    """Return the commonest reason if at least half of the turns came to nothing."""
-    reasons = [came_to_nothing(step) for step in episode.steps]
+def find_idle_failure(episode: ReplayedEpisode) -> Failure | None:
+    """Return the most frequent reason if at least half of the turns ran no action."""
+    reasons = [find_idle_reason(step) for step in episode.steps]
     counts = {reason: reasons.count(reason) for reason in _NOTHING}
     if 2 * sum(counts.values()) < len(reasons):
         return None
@@ -59,12 +59,12 @@ def mostly_nothing(episode: ReplayedEpisode) -> Failure | None:
     return Failure(commonest, reasons.index(commonest) + 1)
 
 
-def no_op_loop(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | None:
-    """Return the first of two turns in a row that ran actions and changed nothing.
+def find_no_op_loop(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | None:
+    """Return the first of two consecutive turns whose actions had no effect.
 
     Args:
-        episode: the episode.
-        excused: the numbers of turns whose choice was right and whose outcome was bad luck.
+        episode: The episode.
+        excused: Numbers of turns with a correct choice and an unlucky outcome.
     """
     idle = [
         bool(step.actions) and step.turn.action_is_effective is False and step.number not in excused
@@ -76,12 +76,12 @@ def no_op_loop(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | 
     return None
 
 
-def revisited(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | None:
-    """Return the first turn whose moves led back to a state that a turn so far began with.
+def find_revisited_state(episode: ReplayedEpisode, excused: Collection[int]) -> Failure | None:
+    """Return the first turn that led back to a state at the start of this or an earlier turn.
 
     Args:
-        episode: the episode.
-        excused: the numbers of turns whose choice was right and whose outcome was bad luck.
+        episode: The episode.
+        excused: Numbers of turns with a correct choice and an unlucky outcome.
     """
     seen = set()
     for step in episode.steps:

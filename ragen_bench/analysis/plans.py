@@ -1,9 +1,9 @@
-"""Plans: the moves that a thought settles on.
+"""Plans: the actions that a thought decides on.
 
-These are read, in this order: the last list of actions ("Up || Left", "Plan: up, then left",
+A plan is read, in this order: the last list of actions ("Up || Left", "Plan: up, then left",
 "so Down", "1. Up 2. Left", "Path: U, L"), else the actions after verbs of moving or choosing ("I go
-up twice and push the box left"). What is denied, conditional or left open ("not", "if", "can",
-"or") is not a plan.
+up twice and push the box left"). Denied, conditional or open statements
+("not", "if", "can", "or") are not plans.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ragen_bench.analysis.words import LONGEST_THOUGHT, NUMBER, UNIT, number, sentences
+from ragen_bench.analysis.words import LONGEST_THOUGHT, NUMBER, UNIT, read_number, split_sentences
 
 _VERB = (
     r"\b(?:try (?:going|moving|pushing|stepping|walking)|move|go|push|step|walk|head|slide|pull|"
@@ -33,7 +33,7 @@ _DENIED = re.compile(
 _CONDITION = re.compile(r"\b(?:if|unless|when|suppose)\b", re.IGNORECASE)
 _MARK = re.compile(r"(?:^|(?<=[\s:]))(\d{1,2})[.)] ?")
 _LONGEST_LIST = 20
-"""Numbered actions after the first; a bound on what reading costs."""
+"""Maximum number of numbered actions after the first, to bound the matching time."""
 _BOUNDARY = re.compile(r",|:|\b(?:but|so|because|since|therefore|thus)\b", re.IGNORECASE)
 _MEANT_TO = re.compile(
     r"\b(?:need|needs|have|has|want|wants|going|is|decide|decided|plan|ought|try|like) to $",
@@ -45,36 +45,36 @@ _OF_A_BOX = re.compile(
 )
 
 
-def plan_of(thought: str, actions: Sequence[str], most: int) -> tuple[str, ...]:
-    """Return the actions that a thought settles on, in order; empty if it names no clear plan.
+def read_plan(thought: str, actions: Sequence[str], max_actions: int) -> tuple[str, ...]:
+    """Return the actions of a thought's plan, in order; empty without a clear plan.
 
     Args:
-        thought: any text.
-        actions: the names of the legal actions.
-        most: actions that an answer may hold; if it is one, the last one named counts.
+        thought: The thought.
+        actions: Names of the legal actions.
+        max_actions: Maximum number of actions in a response; if 1, the plan is its last action.
     """
     reader = _reader(tuple(actions))
     listed: tuple[str, ...] = ()
     spoken: tuple[str, ...] = ()
-    for sentence in sentences(reader.unnumbered(thought)):
-        listed = reader.listed(sentence) or reader.initials(sentence) or listed
-        spoken += reader.spoken(sentence)
+    for sentence in split_sentences(reader.replace_numbers(thought)):
+        listed = reader.read_list(sentence) or reader.read_initials(sentence) or listed
+        spoken += reader.read_verbs(sentence)
     plan = listed or spoken
-    return plan[-1:] if most == 1 else plan
+    return plan[-1:] if max_actions == 1 else plan
 
 
-def agree(plan: Sequence[str], answered: Sequence[str]) -> bool:
-    """Tell whether plan and answer are equal as far as the shorter one goes."""
-    both = min(len(plan), len(answered))
-    return both > 0 and list(plan[:both]) == list(answered[:both])
+def is_followed(plan: Sequence[str], actions: Sequence[str]) -> bool:
+    """Return whether plan and actions are equal up to the length of the shorter one."""
+    length = min(len(plan), len(actions))
+    return length > 0 and list(plan[:length]) == list(actions[:length])
 
 
 class _Reader:
-    """Reads the sentences of one set of actions."""
+    """Reads plans over one set of actions."""
 
     def __init__(self, actions: tuple[str, ...]) -> None:
         self._names = {name.lower(): name for name in actions}
-        # Atomic: of names that begin alike the longest counts, or "U'" would be read as "U".
+        # Atomic, with the longest names first: otherwise "U'" would be read as "U".
         name = f"(?>{'|'.join(map(re.escape, sorted(actions, key=len, reverse=True)))})"
         item = (
             rf"(?:{NUMBER} {UNIT} )?(?:to the |to |the )?\b{name}(?:wards?)?(?!\w)(?: arm)?"
@@ -104,7 +104,7 @@ class _Reader:
             rf"{_VERB} (?P<list>{item}(?:{_SEPARATOR}{item})*)", re.IGNORECASE
         )
 
-    def listed(self, sentence: str) -> tuple[str, ...]:
+    def read_list(self, sentence: str) -> tuple[str, ...]:
         """Return the last list of a sentence."""
         for pattern in self._lists:
             *_, last = (None, *pattern.finditer(sentence))
@@ -113,8 +113,8 @@ class _Reader:
                 return () if self._is_the_menu(moves) else moves
         return ()
 
-    def unnumbered(self, thought: str) -> str:
-        """Write numbered lists of nothing but actions, "1. Up 2. Left", as "Up || Left"."""
+    def replace_numbers(self, thought: str) -> str:
+        """Rewrite numbered lists of actions, "1. Up 2. Left", as "Up || Left"."""
         return self._numbered.sub(self._unnumbered, thought[:LONGEST_THOUGHT])
 
     def _unnumbered(self, match: re.Match[str]) -> str:
@@ -123,8 +123,8 @@ class _Reader:
             return match[0]
         return " || ".join(" || ".join(self._moves(step)) for step in pieces[1::2])
 
-    def initials(self, sentence: str) -> tuple[str, ...]:
-        """Return a list that names actions by their first letters, where these tell them apart."""
+    def read_initials(self, sentence: str) -> tuple[str, ...]:
+        """Return a list of actions by first letters, if these are unique."""
         match = self._short.search(sentence)
         if (
             not match
@@ -134,8 +134,8 @@ class _Reader:
             return ()
         return tuple(self._initials[letter] for letter in re.findall(r"\b[A-Z]\b", match["list"]))
 
-    def spoken(self, sentence: str) -> tuple[str, ...]:
-        """Return what the verbs of a sentence move, all together."""
+    def read_verbs(self, sentence: str) -> tuple[str, ...]:
+        """Return the actions after all verbs of a sentence."""
         moves: list[str] = []
         for match in self._spoken.finditer(sentence):
             before, after = sentence[: match.start()], sentence[match.end() :]
@@ -146,23 +146,23 @@ class _Reader:
         return tuple(moves)
 
     def _is_doubtful(self, before: str) -> bool:
-        # A heading, "Legal moves:", is of what it heads.
+        # A heading, "Legal moves:", applies to the list after it.
         clause = _BOUNDARY.split(before.rstrip(": "))[-1]
         return bool(_CONDITION.search(before) or _DENIED.search(clause))
 
     def _is_the_menu(self, moves: tuple[str, ...]) -> bool:
-        """Tell whether a list merely repeats all legal actions."""
+        """Return whether a list repeats all legal actions."""
         return len(moves) > 2 and list(moves) == list(self._names.values())
 
     def _moves(self, text: str) -> Iterator[str]:
         for match in self._item.finditer(text):
             times = match["before"] or match["by"] or match["after"] or "one"
-            count = 2 if (match["word"] or "").lower() == "twice" else number(times)
+            count = 2 if (match["word"] or "").lower() == "twice" else read_number(times)
             yield from [self._names[match["name"].lower()]] * count
 
 
 def _numbered(item: str) -> re.Pattern[str]:
-    """Return the pattern of a numbered list of nothing but actions."""
+    """Return the pattern of a numbered list of actions."""
     step = rf"(?:{_VERB} )?(?:{item})"
     further = rf"(?:[.,;]?\s+\d{{1,2}}[.)] ?{step}){{1,{_LONGEST_LIST}}}"
     return re.compile(rf"(?:^|(?<=[\s:]))1[.)] ?{step}{further}(?=\s*(?:[.;!\n]|$))", re.IGNORECASE)

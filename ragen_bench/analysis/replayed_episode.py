@@ -1,4 +1,4 @@
-"""Replayed episodes: the states before and after each turn, and what the turn ran."""
+"""Replayed episodes: the states before and after each turn, and its actions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ragen_envs.core.failures import FinishedEpisode, FinishedTurn
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedTurn(FinishedTurn):
-    """One turn with its record."""
+    """A turn with its record."""
 
     turn: TurnRecord
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedEpisode(FinishedEpisode):
-    """One finished episode with its record, which the replay wrote."""
+    """A finished episode with the record that the replay wrote."""
 
     record: EpisodeRecord
     steps: tuple[ReplayedTurn, ...]
@@ -34,12 +34,12 @@ def replay_episode(
     """Replay a record.
 
     Args:
-        replayer: the replayer of the record's run.
-        record: the episode.
-        state_of: returns the game's state from an environment.
+        replayer: Replayer of the record's run.
+        record: The episode.
+        state_of: Function from an environment to the game's state.
 
     Raises:
-        UnplayableError: if the answers are not one whole episode of the run.
+        UnplayableError: If the responses are not one complete episode of the run.
     """
     snapshots = []
     for episode in replayer.walk(record):

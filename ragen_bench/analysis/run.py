@@ -1,11 +1,11 @@
-"""The analysis of a run: why its episodes failed, and how the model reasoned."""
+"""The analysis of a run: causes of failure and measures of reasoning."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
 
-from ragen_bench.analysis.label import label
+from ragen_bench.analysis.label import find_failure
 from ragen_bench.analysis.labelers import find_labeler, find_labels
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
@@ -20,25 +20,25 @@ _EXAMPLES = 5
 
 
 def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> Object:
-    """Return the content of analysis.json; it is a function of the run's records.
+    """Return the content of analysis.json, a function of the run's records.
 
-    Every episode is replayed; one that cannot be, or differs from its replay, is counted as
-    `not_replayed` and enters nothing else.
+    Every episode is replayed. An episode that cannot be replayed, or differs from its replay, is
+    counted as `not_replayed` and excluded from all other values.
 
     Args:
-        run: the run.
-        progress: called after each episode.
+        run: The run.
+        progress: Called after each episode.
 
     Returns:
-        `{"schema", "envs": [...], "labels": {...}}` with a row for each environment that has
+        `{"schema", "envs": [...], "labels": {...}}` with a row for each environment with
         episodes: `env`, `episodes`, `failed`, `not_replayed`, `failures` and `reasoning`. A row of
         `failures` has `label`, `about` (one sentence), `episodes`, `share` (of the failed ones)
         and the first `examples`, each `[index, sample, turn]` with turns from 1. `labels` holds the
         label of each failed episode by "ENV/INDEX/SAMPLE".
 
     Raises:
-        UserError: if a line of the run is not an episode of it.
-        SealedKeyError: for a run of the sealed split without a key.
+        UserError: If a line of the run is not an episode of it.
+        SealedKeyError: For a run of the sealed split without a key.
     """
     replayer = Replayer(run.config)
     rows = {env.id: _Row(env.id) for env in run.config.envs}
@@ -73,7 +73,7 @@ class _Row:
         except UnplayableError:
             return
         if first_difference(record.as_json(), episode.record.as_json()) is None:
-            self._count(episode)
+            self._add_replayed(episode)
 
     def result(self) -> Object:
         return {
@@ -85,15 +85,15 @@ class _Row:
             "reasoning": self._reasoning.measures(),
         }
 
-    def _count(self, episode: ReplayedEpisode) -> None:
+    def _add_replayed(self, episode: ReplayedEpisode) -> None:
         self._episodes += 1
         self._reasoning.add(episode)
-        failure = label(episode)
+        failure = find_failure(episode)
         if failure:
             self._failed += 1
-            self._keep(episode.record, failure)
+            self._add_failure(episode.record, failure)
 
-    def _keep(self, record: EpisodeRecord, failure: Failure) -> None:
+    def _add_failure(self, record: EpisodeRecord, failure: Failure) -> None:
         self._counts[failure.label] += 1
         self.labels[f"{self.env}/{record.index}/{record.sample}"] = failure.label
         examples = self._examples[failure.label]
@@ -101,7 +101,7 @@ class _Row:
             examples.append([record.index, record.sample, failure.turn])
 
     def _failures(self) -> list[Object]:
-        """Return the rows of the labels, the commonest first."""
+        """Return the rows of the labels, the most frequent first."""
         labels = find_labels(self.env)
         return [
             {

@@ -1,4 +1,4 @@
-"""Findings before a long run: on the environments, the model, its form and its limits."""
+"""Checks before a long run: the environments, the model, its response format and its limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from ragen_bench.audit.first_questions import Question, first_replies, first_turns
-from ragen_bench.audit.oracle import ceiling_problem, play_oracle
+from ragen_bench.audit.opening_requests import (
+    OpeningRequest,
+    build_opponent_requests,
+    build_player_requests,
+)
+from ragen_bench.audit.oracle import describe_ceiling_error, play_oracle
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models import (
@@ -29,16 +33,16 @@ from ragen_bench.visible import format_duration
 Status = Literal["ok", "warn", "FAIL"]
 _ORACLE_INSTANCES = 16
 _FEW_TOKENS = 4
-_SHOWN = 60
+_EXCERPT_LENGTH = 60
 
 
 class Finding(NamedTuple):
-    """The result of one look.
+    """Result of one check.
 
     Attributes:
-        name: what was looked at.
-        status: "ok", "warn" for what spoils scores, "FAIL" for what breaks a run.
-        detail: what was seen and, if it is not ok, what to do.
+        name: Name of the check.
+        status: "ok", "warn" for a problem that affects scores, "FAIL" for one that breaks a run.
+        detail: Observation and, unless the status is "ok", what to do.
     """
 
     name: str
@@ -47,17 +51,17 @@ class Finding(NamedTuple):
 
 
 def examine(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
-    """Look at what an evaluation would use; findings come one by one and end at the first FAIL.
+    """Check an evaluation before it runs; yield findings up to the first FAIL.
 
     Args:
-        evaluation: what would be run.
-        questions: first turns that the model is asked to answer, at least one.
+        evaluation: The evaluation.
+        questions: Number of first turns to sample responses for, at least 1.
     """
     yield from _until_failure(_findings(evaluation, questions))
 
 
 def examine_model(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
-    """Look at a model that is loaded already, and otherwise at the same as `examine`."""
+    """Check an evaluation like `examine`, with a model that is already loaded."""
     yield from _until_failure(_model_findings(model, evaluation, questions))
 
 
@@ -72,7 +76,7 @@ def _until_failure(findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
-    yield _oracle(evaluation)
+    yield _check_oracle(evaluation)
     start = time.perf_counter()
     model = load(
         evaluation.model,
@@ -86,69 +90,69 @@ def _findings(evaluation: Evaluation, questions: int) -> Iterator[Finding]:
 
 
 def _model_findings(model: Model, evaluation: Evaluation, questions: int) -> Iterator[Finding]:
-    first = first_turns(evaluation, questions)
+    requests = build_player_requests(evaluation, questions)
     if not (isinstance(model, ModelPair) and evaluation.opponent):
-        yield from _side_findings(_Side(model, evaluation, first))
+        yield from _side_findings(_Side(model, evaluation, requests))
         return
-    yield from _side_findings(_Side(model.player, evaluation, first))
+    yield from _side_findings(_Side(model.player, evaluation, requests))
     opponent = evaluation.opponent
     yield Finding("opponent", "ok", f"{opponent.model}, asked the oracle's first questions")
     alone = replace(
         evaluation, model=opponent.model, response_format=opponent.response_format, opponent=None
     )
-    replies = first_replies(evaluation, questions)
-    yield from _side_findings(_Side(model.opponent, alone, replies, "--opponent-format"))
+    requests = build_opponent_requests(evaluation, questions)
+    yield from _side_findings(_Side(model.opponent, alone, requests, "--opponent-format"))
 
 
 @dataclass(frozen=True)
 class _Side:
-    """One model that is looked at.
+    """The player or the opponent.
 
     Attributes:
-        model: the model.
-        evaluation: how it is sampled, and in what form it answers.
-        questions: that it is asked.
-        option: which sets the form of its answers.
+        model: The model.
+        evaluation: Settings of sampling and the response format.
+        openings: First requests.
+        option: Command-line option that sets the response format.
     """
 
     model: Model
     evaluation: Evaluation
-    questions: list[Question]
+    openings: list[OpeningRequest]
     option: str = "--format"
 
     @property
     def requests(self) -> list[Request]:
-        return [question.request for question in self.questions]
+        return [opening.request for opening in self.openings]
 
 
 def _side_findings(side: _Side) -> Iterator[Finding]:
     model, evaluation, requests = side.model, side.evaluation, side.requests
     yield Finding("is there", "ok", model.probe())
     start = time.perf_counter()
-    completions = _answers_to(model, requests, evaluation)
+    completions = _sample_responses(model, requests, evaluation)
     seconds = time.perf_counter() - start
     for note in notes_of(model):
         yield Finding("note", "warn", note)
-    yield _answers(completions, side.option)
-    yield _form(side, completions)
-    yield _stops(completions, evaluation.sampling)
-    yield _limit(side, completions)
-    yield _repeats(model, requests, completions, evaluation)
-    yield _pace(evaluation, completions, seconds)
+    yield _check_answers(completions, side.option)
+    yield _check_format(side, completions)
+    yield _check_stops(completions, evaluation.sampling)
+    yield _check_limit(side, completions)
+    yield _check_repeats(model, requests, completions, evaluation)
+    yield _estimate_pace(evaluation, completions, seconds)
 
 
-def _oracle(evaluation: Evaluation) -> Finding:
-    """Play the oracle on each environment's first instances of the split."""
+def _check_oracle(evaluation: Evaluation) -> Finding:
+    """Play the oracle on the first instances of each environment."""
     with_oracle = [env for env in evaluation.instances if plays("oracle", env)]
     if not with_oracle:
-        return Finding("oracle", "ok", "not looked at: no environment has one")
+        return Finding("oracle", "ok", "not checked: no environment has one")
     for env in with_oracle:
         count = evaluation.instances[env]
         instances = list(play_oracle(env, evaluation.split, min(count, _ORACLE_INSTANCES)))
         unsolved = [instance for instance in instances if not instance.solved]
         if unsolved:
             return Finding("oracle", "FAIL", f"{env} {unsolved[0]} is not solved")
-        if problem := ceiling_problem(instances):
+        if problem := describe_ceiling_error(instances):
             return Finding("oracle", "FAIL", f"{env}: {problem}")
     return Finding(
         "oracle",
@@ -158,56 +162,54 @@ def _oracle(evaluation: Evaluation) -> Finding:
     )
 
 
-def _answers_to(
+def _sample_responses(
     model: Model, requests: Sequence[Request], evaluation: Evaluation
 ) -> list[Completion]:
-    """Return the answers as an environment gets them."""
+    """Return the responses without reasoning, as an environment receives them."""
     answers = ask_all(model, requests, evaluation.sampling)
     return [without_reasoning(answer, evaluation.response_format) for answer in answers]
 
 
-def _answers(completions: Sequence[Completion], option: str) -> Finding:
+def _check_answers(completions: Sequence[Completion], option: str) -> Finding:
     if any(completion.finish == "context" for completion in completions):
-        return Finding("answers", "FAIL", "a first question does not fit into its context")
+        return Finding("answers", "FAIL", "a first request does not fit into its context")
     empty = sum(not completion.text.strip() for completion in completions)
     counts = f"{len(completions) - empty} of {len(completions)} questions"
     if empty == len(completions) and any(completion.reasoning for completion in completions):
         return Finding(
             "answers",
             "FAIL",
-            f"{counts}: it reasons by itself and comes to no answer; add {option} answer and raise "
-            "--max-tokens",
+            f"{counts}: its reasoning uses all tokens; add {option} answer and raise --max-tokens",
         )
     if empty == len(completions):
         return Finding(
-            "answers", "FAIL", f"{counts}: it says nothing; does it have a chat template?"
+            "answers", "FAIL", f"{counts}: all responses are empty; check its chat template"
         )
     return Finding("answers", "warn" if empty else "ok", counts)
 
 
-def _form(side: _Side, completions: Sequence[Completion]) -> Finding:
-    """Count the answers that have the form, and those whose actions are all known."""
+def _check_format(side: _Side, completions: Sequence[Completion]) -> Finding:
+    """Count the responses with a valid format and with valid actions."""
     if side.evaluation.response_format == "think" and any(c.reasoning for c in completions):
         return Finding(
             "form",
             "FAIL",
-            "it reasons by itself, and its server reports the thoughts apart: add "
-            f"{side.option} answer",
+            f"its server reports the reasoning separately: add {side.option} answer",
         )
-    pairs = zip(side.questions, completions, strict=True)
-    read = [question.read(completion.text) for question, completion in pairs]
+    pairs = zip(side.openings, completions, strict=True)
+    read = [opening.read(completion.text) for opening, completion in pairs]
     formed = sum(format_valid for format_valid, _ in read)
-    valid = sum(known for _, known in read)
+    valid = sum(actions_valid for _, actions_valid in read)
     counts = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
     if formed == len(read) == valid:
         return Finding("form", "ok", counts)
-    broken = next(i for i, (_, known) in enumerate(read) if not known)
-    detail = f"{counts}; one that does not: {_shown(completions[broken].text)}"
+    broken = next(i for i, (_, actions_valid) in enumerate(read) if not actions_valid)
+    detail = f"{counts}; an invalid one: {_excerpt(completions[broken].text)}"
     return Finding("form", "warn" if 2 * valid < len(read) else "ok", detail)
 
 
-def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
-    """Count the answers that the token limit cut."""
+def _check_stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
+    """Count the responses that the token limit cut."""
     cut = sum(completion.finish == "length" for completion in completions)
     counts = f"{len(completions) - cut} of {len(completions)} answers ended before the limit"
     if 2 * cut <= len(completions):
@@ -215,29 +217,31 @@ def _stops(completions: Sequence[Completion], sampling: Sampling) -> Finding:
     return Finding("stops", "warn", f"{counts} of {sampling.max_tokens}; raise --max-tokens?")
 
 
-def _limit(side: _Side, completions: Sequence[Completion]) -> Finding:
-    """Compare token counts with the limit, and with a very low one."""
+def _check_limit(side: _Side, completions: Sequence[Completion]) -> Finding:
+    """Compare token counts with the limit, and with a very low limit."""
     sampling = side.evaluation.sampling
     if find_provider(side.evaluation.model).user_code:
-        return Finding("limit", "ok", "not looked at: an agent of one's own is not told it")
+        return Finding("limit", "ok", "not checked: agents do not receive it")
     if not any(completion.completion_tokens for completion in completions):
-        return Finding("limit", "ok", "not looked at: it counts no tokens")
+        return Finding("limit", "ok", "not checked: the model reports no token counts")
     few = replace(sampling, max_tokens=_FEW_TOKENS, constrain=False)
     most = max(completion.completion_tokens for completion in completions)
     short = ask_all(side.model, side.requests[:1], few)[0].completion_tokens
     for tokens, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
         if tokens > allowed:
-            return Finding("limit", "FAIL", f"an answer took {tokens} tokens of {allowed} allowed")
+            return Finding(
+                "limit", "FAIL", f"a response has {tokens} tokens, {allowed} are allowed"
+            )
     return Finding("limit", "ok", f"at most {most} tokens of {sampling.max_tokens} allowed")
 
 
-def _repeats(
+def _check_repeats(
     model: Model,
     requests: Sequence[Request],
     completions: Sequence[Completion],
     evaluation: Evaluation,
 ) -> Finding:
-    again = _answers_to(model, requests, evaluation)
+    again = _sample_responses(model, requests, evaluation)
     differ = sum(a.text != b.text for a, b in zip(completions, again, strict=True))
     if not differ:
         return Finding("repeats", "ok", "asked again, it answers the same")
@@ -249,8 +253,10 @@ def _repeats(
     )
 
 
-def _pace(evaluation: Evaluation, completions: Sequence[Completion], seconds: float) -> Finding:
-    """Say how long the run may take at the pace of these answers."""
+def _estimate_pace(
+    evaluation: Evaluation, completions: Sequence[Completion], seconds: float
+) -> Finding:
+    """Estimate the duration of the run from these responses."""
     seconds_each = seconds / len(completions)
     episodes = sum(evaluation.instances.values()) * evaluation.samples
     turns = sum(
@@ -273,7 +279,7 @@ def _number(count: int, thing: str) -> str:
 
 
 def _range(least: float, most: float) -> str:
-    """Return two durations in words, their unit once where it is the same."""
+    """Format two durations, with a shared unit once."""
     (low, unit), (high, other) = (
         format_duration(seconds).split(maxsplit=1) for seconds in (least, most)
     )
@@ -282,5 +288,5 @@ def _range(least: float, most: float) -> str:
     return f"{low} to {high} {other}" if unit == other else f"{low} {unit} to {high} {other}"
 
 
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= _EXCERPT_LENGTH else text[:_EXCERPT_LENGTH] + "...")

@@ -1,11 +1,11 @@
-"""The counts behind the guarantees: instances generated, solved, leaked, doubled and shipped."""
+"""Counts behind the suite's guarantees: solved, leaked, duplicate and shipped instances."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ragen_bench.audit.oracle import Played, ceiling_problem, mean, play_oracle
+from ragen_bench.audit.oracle import OracleEpisode, describe_ceiling_error, mean, play_oracle
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.suites import has_split, held_out_size, make_env
 from ragen_envs.cli.build_held_out import held_out_files
@@ -14,27 +14,27 @@ from ragen_envs.registration import find_game, load_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
 
 Advance = Callable[[int, str], None]
-"""Called with the number of steps that were done, and with what is done next."""
+"""Called with the number of finished steps and the name of the next one."""
 
 
 @dataclass
 class Audit:
-    """The counts of one environment.
+    """Counts of one environment.
 
     Attributes:
-        env: the id.
-        levels: train instances that were generated.
-        held_out: held-out instances that were looked at.
-        unsolved: instances that the best player cannot win, or did not win though it should.
-        leaked: train instances that equal a held-out one of the game, up to symmetry or to the
-            letter, and instances of any split whose content belongs to another one.
-        doubled: held-out instances that occur a second time in their split.
-        shipped: held-out instances that the package ships and that equal what the generators give.
-        shortest, longest: optimal lengths, None for games without one.
-        ceiling: mean expected score of the best player.
-        oracle: what the oracle scored, one episode on each instance.
-        checks: what the testing kit found.
-        problems: a line for each broken guarantee, with an example; empty if all hold.
+        env: Id of the environment.
+        levels: Number of train instances generated.
+        held_out: Number of held-out instances checked.
+        unsolved: Number of instances that cannot be won, or that the oracle failed to win.
+        leaked: Number of train instances that equal a held-out one in text or up to symmetry, plus
+            instances of any split whose content belongs to another split.
+        doubled: Number of held-out instances that occur earlier in their split.
+        shipped: Number of shipped held-out instances that the generators reproduce.
+        shortest, longest: Range of optimal lengths; None for games without one.
+        ceiling: Mean optimal score.
+        oracle: Mean score of the oracle, with one episode per instance.
+        checks: Outcomes of the testing kit.
+        problems: One line with an example for each broken guarantee; empty if all hold.
     """
 
     env: str
@@ -51,47 +51,46 @@ class Audit:
     checks: tuple[Outcome, ...] = ()
     problems: list[str] = field(default_factory=list)
 
-    def broke(self, guarantee: str, example: str) -> None:
-        """Note a broken guarantee; only its first example is kept."""
+    def add_problem(self, guarantee: str, example: str) -> None:
+        """Add a broken guarantee, unless it already has an example."""
         if not any(problem.startswith(f"{guarantee}:") for problem in self.problems):
             self.problems.append(f"{guarantee}: {example}")
 
 
-def steps_of(env: str, levels: int, sealed: bool = False) -> int:
-    """Return how many steps the audit of an environment advances by."""
-    played, shipped = len(_splits(env, sealed)), len(SHIPPED_SPLITS)
-    return levels + (played + shipped) * held_out_size(env) + len(CHECKS)
+def count_steps(env: str, levels: int, sealed: bool = False) -> int:
+    """Return the number of progress steps in the audit of an environment."""
+    splits = len(_splits(env, sealed)) + len(SHIPPED_SPLITS)
+    return levels + splits * held_out_size(env) + len(CHECKS)
 
 
 def _splits(env: str, sealed: bool) -> tuple[Split, ...]:
-    """Return the held-out splits that are looked at."""
     splits: tuple[Split, ...] = (*SHIPPED_SPLITS, "sealed")
     return splits if sealed and has_split(env, "sealed") else SHIPPED_SPLITS
 
 
 def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = False) -> Audit:
-    """Count what the suite guarantees of an environment, and run the testing kit on it.
+    """Count the guarantees of an environment, and run the testing kit on it.
 
     Args:
         env: its id.
-        levels: how many train instances to generate.
-        advance: called with the progress, `steps_of` steps in all.
-        sealed: whether the sealed split is looked at too, where there is one.
+        levels: Number of train instances to generate.
+        advance: Callback of progress, `count_steps` steps in total.
+        sealed: Whether to include the sealed split, if the environment has one.
 
     Raises:
-        SealedKeyError: if the sealed split is looked at and there is no key.
+        SealedKeyError: If the sealed split is included and there is no key.
     """
     audit = count_guarantees(env, levels, advance, sealed)
     advance(0, "checks of the kit")
     audit.checks = run_checks(suite_subject(env), lambda outcome: advance(1, outcome.name))
     for outcome in audit.checks:
         if outcome.status == "failed":
-            audit.broke(outcome.name, outcome.message)
+            audit.add_problem(outcome.name, outcome.message)
     return audit
 
 
 def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = False) -> Audit:
-    """Count what the suite guarantees of an environment; arguments as for `audit_environment`."""
+    """Count the guarantees of an environment; see `audit_environment` for the arguments."""
 
     def step() -> None:
         advance(1, "")
@@ -100,7 +99,7 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
     size = held_out_size(env)
     advance(0, "held-out instances")
     held_out = [
-        played for split in _splits(env, sealed) for played in play_oracle(env, split, size, step)
+        episode for split in _splits(env, sealed) for episode in play_oracle(env, split, size, step)
     ]
     advance(0, "train instances")
     train = list(play_oracle(env, "train", levels, step))
@@ -112,30 +111,33 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
     return audit
 
 
-def _count_splits(audit: Audit, train: list[Played], held_out: list[Played]) -> None:
-    """Count instances that are in two splits, or twice in one."""
-    digests = {played.digest for played in held_out} | _digests_of_the_game(audit.env)
-    texts = {played.observation for played in held_out}
+def _count_splits(audit: Audit, train: list[OracleEpisode], held_out: list[OracleEpisode]) -> None:
+    """Count instances in two splits, or twice in one split."""
+    digests = {episode.digest for episode in held_out} | _shipped_digests(audit.env)
+    texts = {episode.observation for episode in held_out}
     if len(texts) == 1:
-        texts = set()  # the game does not show its instance at first
-    for played in train + held_out:
-        if played.part != played.split:
+        texts = set()  # the first observation does not depend on the instance
+    for episode in train + held_out:
+        is_held_out = episode.digest in digests or episode.observation in texts
+        if episode.part != episode.split:
             audit.leaked += 1
-            audit.broke("leaked", f"the content of {played} belongs to {played.part}")
-        elif played.split == "train" and (played.digest in digests or played.observation in texts):
+            audit.add_problem("leaked", f"the content of {episode} belongs to {episode.part}")
+        elif episode.split == "train" and is_held_out:
             audit.leaked += 1
-            audit.broke("leaked", f"{played} is held out too")
+            audit.add_problem("leaked", f"{episode} is held out too")
     seen: set[tuple[str, str]] = set()
-    for played in held_out:
-        forms = {played.digest, played.observation} if texts else {played.digest}
-        if any((played.split, form) in seen for form in forms):
+    for episode in held_out:
+        keys = {(episode.split, episode.digest)}
+        if texts:
+            keys.add((episode.split, episode.observation))
+        if keys & seen:
             audit.doubled += 1
-            audit.broke("doubled", f"{played} occurs earlier in its split")
-        seen |= {(played.split, form) for form in forms}
+            audit.add_problem("doubled", f"{episode} occurs earlier in its split")
+        seen |= keys
 
 
-def _digests_of_the_game(env: str) -> set[str]:
-    """Return the content hashes of all shipped instances of the game's variants."""
+def _shipped_digests(env: str) -> set[str]:
+    """Return the digests of all shipped instances of the game's variants."""
     return {
         instance.digest
         for variant in find_game(env).variants
@@ -144,22 +146,22 @@ def _digests_of_the_game(env: str) -> set[str]:
     }
 
 
-def _count_solved(audit: Audit, played: list[Played]) -> None:
-    """Count what was not won, and compare the oracle's mean score with the mean ceiling."""
+def _count_solved(audit: Audit, episodes: list[OracleEpisode]) -> None:
+    """Count unsolved instances, and compare the oracle's mean score with the mean ceiling."""
     budget = make_env(audit.env, "train", "plain").budget
-    for instance in played:
-        beyond = instance.length is not None and instance.length > budget.max_actions
-        if beyond or not instance.solved:
+    for instance in episodes:
+        too_long = instance.length is not None and instance.length > budget.max_actions
+        if too_long or not instance.solved:
             audit.unsolved += 1
             scores = f"ceiling {instance.ceiling:g}, oracle {instance.score:g}"
-            audit.broke("unsolved", f"{instance}: {scores}")
-    lengths = [instance.length for instance in played if instance.length is not None]
+            audit.add_problem("unsolved", f"{instance}: {scores}")
+    lengths = [instance.length for instance in episodes if instance.length is not None]
     if lengths:
         audit.shortest, audit.longest = min(lengths), max(lengths)
-    audit.ceiling = mean(instance.ceiling for instance in played)
-    audit.oracle = mean(instance.score for instance in played)
-    if problem := ceiling_problem(played):
-        audit.broke("ceiling", problem)
+    audit.ceiling = mean(instance.ceiling for instance in episodes)
+    audit.oracle = mean(instance.score for instance in episodes)
+    if problem := describe_ceiling_error(episodes):
+        audit.add_problem("ceiling", problem)
 
 
 def _count_shipped(audit: Audit, advance: Advance) -> None:
@@ -168,5 +170,5 @@ def _count_shipped(audit: Audit, advance: Advance) -> None:
         if file.is_shipped:
             audit.shipped += held_out_size(audit.env)
         else:
-            audit.broke("shipped", f"{file.path.name} is not what the generators give")
+            audit.add_problem("shipped", f"{file.path.name} is not what the generators give")
         advance(held_out_size(audit.env), "")

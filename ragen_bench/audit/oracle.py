@@ -1,4 +1,4 @@
-"""Episodes of the oracle: what it scored on instances, beside the best player's expected score."""
+"""Episodes of the oracle, with the expected score of each instance."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ragen_envs.registration import find_reference
 from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail
 
 _EXACT = 1e-6
-"""A ceiling this close to 1 is a sure win, so the oracle has to win."""
+"""Tolerance to 1 of a ceiling that means a certain win."""
 
 
 @dataclass(frozen=True)
-class Played:
-    """An instance that was looked at, and one episode of the oracle on it.
+class OracleEpisode:
+    """An instance and the oracle's score on it.
 
     Attributes:
-        split: where it comes from.
-        seed: which one of the split.
-        part: the split that its content belongs to.
-        digest: its content hash.
-        observation: the first one.
-        length: its optimal length, None in games without one.
-        ceiling: the best player's expected score.
-        score: what the oracle scored.
-        exact: whether the ceiling is one, and no estimate of what a reference player scores.
+        split: Split of the instance.
+        seed: Index of the instance in the split.
+        part: Split that its content belongs to.
+        digest: Content hash.
+        observation: First observation.
+        length: Optimal length; None in games without one.
+        ceiling: Expected score of the oracle.
+        score: Score of the oracle in one episode.
+        exact: Whether the ceiling is the optimal score, not the estimate of a reference player.
     """
 
     split: Split
@@ -50,7 +50,7 @@ class Played:
 
     @property
     def solved(self) -> bool:
-        """Whether it can be won, and was won if a win is sure; an estimate says neither."""
+        """Whether it can be won, and was won if a win is certain; True if not exact."""
         if not self.exact:
             return True
         sure = self.ceiling > 1 - _EXACT
@@ -59,19 +59,19 @@ class Played:
 
 def play_oracle(
     env: str, split: Split, count: int, on_played: Callable[[], None] = lambda: None
-) -> Iterator[Played]:
-    """Yield the first instances of a split, with an episode of the oracle on each.
+) -> Iterator[OracleEpisode]:
+    """Yield an episode of the oracle on each of a split's first instances.
 
     Args:
-        env: the environment's id.
-        split: where the instances come from.
-        count: how many.
-        on_played: called after each.
+        env: Id of the environment.
+        split: Split of the instances.
+        count: Number of instances.
+        on_played: Called after each episode.
     """
     player = make_text_env(env, split, "plain")
     for seed in range(count):
         observation, info = player.reset(seed=seed)
-        yield Played(
+        yield OracleEpisode(
             split=split,
             seed=seed,
             part=player.get_instance(seed).part,
@@ -85,16 +85,17 @@ def play_oracle(
         on_played()
 
 
-def ceiling_problem(played: Sequence[Played]) -> str | None:
-    """Return what is wrong with the oracle's mean beside the mean ceiling, or None.
+def describe_ceiling_error(episodes: Sequence[OracleEpisode]) -> str | None:
+    """Return an error if the oracle's mean score differs significantly from the mean ceiling.
 
-    A right oracle is blamed with a probability below one in a million.
+    The probability of a false alarm is below one in a million.
     """
-    score, ceiling = mean(each.score for each in played), mean(each.ceiling for each in played)
-    if tail(len(played), score, ceiling) >= FALSE_ALARM / 2:
+    score = mean(episode.score for episode in episodes)
+    ceiling = mean(episode.ceiling for episode in episodes)
+    if tail(len(episodes), score, ceiling) >= FALSE_ALARM / 2:
         return None
     return (
-        f"the oracle's mean is {score:.4f} in {len(played)} episodes where the mean ceiling is "
+        f"the oracle's mean is {score:.4f} in {len(episodes)} episodes where the mean ceiling is "
         f"{ceiling:.4f}"
     )
 

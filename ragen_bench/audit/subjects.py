@@ -1,4 +1,4 @@
-"""Subjects for the testing kit: the suite's environments, and a third party's."""
+"""Subjects of the testing kit for the suite's and third-party environments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AnyTextEnv = TextEnv[Any, Any]
 
 
 def suite_subject(env: str) -> Subject:
-    """Return the subject of one of the suite's environments."""
+    """Return the subject of a registered environment."""
     bare = _bare(gymnasium.make(env))
     return Subject(
         make_env=env,
@@ -41,12 +41,11 @@ def third_party_subject(name: str) -> Subject:
     """Return the subject of a name on the command line.
 
     Args:
-        name: an id of Gymnasium's registry, with its module before a colon if the id is
-            registered on import; or "python:MODULE:ATTRIBUTE", where the attribute is a `Subject`
-            or makes environments.
+        name: Id in Gymnasium's registry; MODULE:ID to import a module first; or
+            "python:MODULE:ATTRIBUTE" for a `Subject` or a function that makes environments.
 
     Raises:
-        UserError: if there is no such environment.
+        UserError: If there is no such environment.
     """
     parts = name.split(":")
     if parts[0] == "python":
@@ -69,7 +68,7 @@ def third_party_subject(name: str) -> Subject:
 
 
 class _Factory:
-    """Makes an environment of one split; unlike a lambda it can be sent to another process."""
+    """Makes an environment of one split; unlike a lambda, it can be pickled."""
 
     def __init__(self, env: str, split: Split) -> None:
         self._env, self._split = env, split
@@ -89,7 +88,7 @@ def _noise_options(number: int) -> dict[str, Any]:
 
 
 def _answer(env: gymnasium.Env[Any, Any], random: Random) -> str:
-    """Return an answer in form with one or two actions."""
+    """Return a random valid response with one or two actions."""
     bare = _bare(env)
     count = min(random.randint(1, 2), bare.actions_this_turn)
     actions = [random.choice(bare.legal_actions) for _ in range(count)]

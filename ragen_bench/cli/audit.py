@@ -148,14 +148,14 @@ def is_ours(name: str) -> bool:
 
 
 def _audit_ours(console: Console, ids: Sequence[str], levels: int, sealed: bool) -> list[EnvAudit]:
-    from ragen_bench.audit import audit_environment, steps_of
+    from ragen_bench.audit import audit_environment, count_steps
     from ragen_bench.pages.formats import short
 
     audits: list[EnvAudit] = []
     if not ids:
         return audits
     with _progress(console) as bar:
-        total = sum(steps_of(env, levels, sealed) for env in ids)
+        total = sum(count_steps(env, levels, sealed) for env in ids)
         task = bar.add_task("audit", total=total, env="", doing="")
         for env in ids:
             bar.update(task, env=short(env))

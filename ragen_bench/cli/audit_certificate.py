@@ -91,7 +91,7 @@ def _format_panel(panel: Panel) -> list[str]:
         f"{panel.episodes:,} episodes each{best}",
         _format_player(panel.floor, FLOOR, "random actions: the random baseline"),
         *(
-            _format_player(row, row.player, PLAYERS[row.player].about, row.above)
+            _format_player(row, row.player, PLAYERS[row.player].about, row.is_above_floor)
             for row in panel.rows
         ),
     ]

@@ -41,19 +41,19 @@ class Export(Command):
 
     def run(self) -> int:
         """Write the episodes and print how to read them."""
-        from ragen_bench.export.episodes import of_oracle, of_run
+        from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
         from ragen_bench.runs.directory import read_run
         from ragen_bench.suites import env_id, response_format_of
 
         writer = self._load_writer()
         if self.source == "oracle":
             response_format = response_format_of(self.format or "think")
-            source = of_oracle(self._select_instances(), response_format)
+            source = play_oracle_episodes(self._select_instances(), response_format)
         else:
             self._refuse_oracle_options()
             for env in self.env:
                 env_id(env, opposed=None)
-            source = of_run(read_run(Path(self.source)))
+            source = read_run_episodes(read_run(Path(self.source)))
         count = writer.export(source, self.out)
         hint = f"; datasets.load_dataset({str(self.out)!r}) reads them"
         sys.stdout.write(

@@ -1,6 +1,6 @@
-"""Episodes as trajectories in ATIF, the Agent Trajectory Interchange Format, a file each.
+"""Export of episodes in ATIF, the Agent Trajectory Interchange Format, one file per episode.
 
-The format is RFC 0001 of Harbor (https://github.com/harbor-framework/harbor), version 1.8.
+RFC 0001 of Harbor (https://github.com/harbor-framework/harbor) defines it; this is version 1.8.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.export.episodes import (
-    NOTHING,
+    NO_EPISODES,
     Source,
-    check_new,
-    encodable,
-    shown_before,
-    whole_conversation,
+    build_conversation,
+    build_opening,
+    check_empty,
+    replace_surrogates,
 )
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, Object, TurnRecord
@@ -27,58 +26,59 @@ from ragen_envs.core.tool_calls import Call, CallError, parse_calls
 
 SCHEMA = "ATIF-v1.8"
 _FUNCTION = "act"
-_OF_EPISODE = (
+_EPISODE_FIELDS = (
     *("env", "split", "index", "sample", "instance", "outcome"),
     *("success", "score", "return", "ceiling", "optimal_length"),
 )
-_OF_TURN = ("reward", "terminated", "truncated", "format_is_valid", "action_is_valid")
-_OPENING = (
+_TURN_FIELDS = ("reward", "terminated", "truncated", "format_is_valid", "action_is_valid")
+_OPENING_NOTE = (
     "An exchange that is copied context shows the form of an answer, in no game of the suite."
 )
 
 
 def export(source: Source, directory: Path) -> int:
-    """Write each episode to a file of DIRECTORY; return how many.
+    """Write each episode to a file of DIRECTORY; return their number.
 
     Args:
-        source: of a run or the oracle.
-        directory: new or empty.
+        source: Episodes to export.
+        directory: New or empty directory.
 
     Raises:
-        UserError: if the directory is not empty, or there is no episode.
+        UserError: If the directory is not empty, or there is no episode.
     """
-    check_new(directory)
+    check_empty(directory)
     with replacing_folder(directory.resolve()) as draft:
         written = 0
         for episode in source.episodes:
-            text = json.dumps(encodable(trajectory(episode, source)), indent=1, ensure_ascii=False)
+            text = json.dumps(
+                replace_surrogates(build_trajectory(episode, source)), indent=1, ensure_ascii=False
+            )
             (draft / _name(episode)).write_text(text + "\n", encoding="utf-8")
             written += 1
         if not written:
-            raise NOTHING
+            raise NO_EPISODES
     return written
 
 
-def trajectory(episode: EpisodeRecord, source: Source) -> Object:
-    """Return an episode as the JSON object of a trajectory.
+def build_trajectory(episode: EpisodeRecord, source: Source) -> Object:
+    """Return the JSON object of a trajectory.
 
-    Observations are the results of the step before them, the first one is a step of the user. In
-    the form "tools" calls are those of the answer, otherwise each action is a call of the function
-    `act`; the results of a turn, which are one text, are those of its last call. Counts of tokens
-    are left out where the model told none.
+    The first observation is a user step; each later one is the result of the step before it. With
+    the format "tools" the tool calls are those of the response; otherwise each action is a call of
+    the function `act`. A turn's observation is the result of its last call. Token counts are
+    omitted if the model reports none.
 
     Args:
-        episode: that is told.
-        source: that it is of.
+        episode: The episode.
+        source: Source of the episode.
     """
-    of_episode = episode.as_json()
-    before = _before(episode, source.response_format)
-    turns = [*_turns(episode, len(before) + 1, source.response_format)]
+    fields = episode.as_json()
+    before = _opening_steps(episode, source.response_format)
+    turns = [*_turn_steps(episode, len(before) + 1, source.response_format)]
     tokens = {
         f"total_{name}": sum(getattr(turn, name) for turn in episode.turns)
         for name in ("prompt_tokens", "completion_tokens")
     }
-    counted = tokens if any(tokens.values()) else {}
     return {
         "schema_version": SCHEMA,
         "trajectory_id": f"{episode.env}/{episode.split}/{episode.index}/{episode.sample}",
@@ -89,16 +89,19 @@ def trajectory(episode: EpisodeRecord, source: Source) -> Object:
             "extra": {"response_format": source.response_format, **source.settings},
         },
         "steps": [*before, *turns],
-        "notes": " ".join([_OPENING, *source.notes]),
-        "final_metrics": {**counted, "total_steps": len(before) + len(turns)},
-        "extra": {name: of_episode.get(name) for name in _OF_EPISODE},
+        "notes": " ".join([_OPENING_NOTE, *source.notes]),
+        "final_metrics": {
+            **(tokens if any(tokens.values()) else {}),
+            "total_steps": len(before) + len(turns),
+        },
+        "extra": {name: fields.get(name) for name in _EPISODE_FIELDS},
     }
 
 
-def _before(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Object]:
+def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Object]:
     """Return the steps up to the first observation."""
-    shown = shown_before(episode, response_format)
-    messages = whole_conversation(episode, response_format)[: len(shown) + 1]
+    opening = build_opening(episode, response_format)
+    messages = build_conversation(episode, response_format)[: len(opening) + 1]
     steps = []
     for number, message in enumerate(messages, 1):
         role = message["role"]
@@ -109,74 +112,60 @@ def _before(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Objec
         }
         if role == "assistant":
             step["llm_call_count"] = 0
-        if role != "system" and number <= len(shown):
+        if role != "system" and number <= len(opening):
             step["is_copied_context"] = True
         steps.append(step)
     return steps
 
 
-def _turns(episode: EpisodeRecord, first: int, response_format: AnswerFormat) -> Iterator[Object]:
-    """Return a step for each turn.
-
-    Args:
-        episode: whose turns.
-        first: the number of the first step.
-        response_format: of the answers.
-    """
+def _turn_steps(
+    episode: EpisodeRecord, first: int, response_format: AnswerFormat
+) -> Iterator[Object]:
+    """Yield a step for each turn, numbered from `first`."""
     results = [turn.observation for turn in episode.turns[1:]] + [episode.final_observation]
     for number, (turn, result) in enumerate(zip(episode.turns, results, strict=True)):
         step: Object = {
             **{"step_id": first + number, "source": "agent"},
-            **_calling(turn, number, response_format),
+            **_message_and_calls(turn, number, response_format),
         }
         if turn.reasoning:
             step["reasoning_content"] = turn.reasoning
-        observed = {"content": result}
+        observation = {"content": result}
         if calls := step.get("tool_calls"):
-            observed["source_call_id"] = calls[-1]["tool_call_id"]
-        step["observation"] = {"results": [observed]}
+            observation["source_call_id"] = calls[-1]["tool_call_id"]
+        step["observation"] = {"results": [observation]}
         if turn.prompt_tokens or turn.completion_tokens:
             step["metrics"] = {
                 "prompt_tokens": turn.prompt_tokens,
                 "completion_tokens": turn.completion_tokens,
             }
-        step["extra"] = {**_told(turn), "finish": turn.finish}
+        fields = {name: getattr(turn, name) for name in _TURN_FIELDS}
+        known = {name: value for name, value in fields.items() if value is not None}
+        step["extra"] = {**known, "finish": turn.finish}
         yield step
 
 
-def _calling(turn: TurnRecord, number: int, response_format: AnswerFormat) -> Object:
-    """Return the message and the calls of a turn.
-
-    Args:
-        turn: whose answer, in the form "tools", holds its calls.
-        number: of the turn, with which the names of its calls begin.
-        response_format: of the answer.
-    """
+def _message_and_calls(turn: TurnRecord, number: int, response_format: AnswerFormat) -> Object:
     message = turn.answer
     calls = [Call(_FUNCTION, {"action": action}) for action in turn.actions]
     if response_format == "tools":
         with suppress(CallError):
             message, calls = parse_calls(turn.answer)
-    told = [
+    tool_calls = [
         {
-            "tool_call_id": f"{number}-{place}",
+            "tool_call_id": f"{number}-{index}",
             "function_name": call.name,
             "arguments": call.arguments,
         }
-        for place, call in enumerate(calls)
+        for index, call in enumerate(calls)
         if isinstance(call.arguments, Mapping)
     ]
-    if len(told) < len(calls):  # the format knows no arguments but objects
-        message, told = turn.answer, []
-    return {"message": message, "tool_calls": told} if told else {"message": message}
-
-
-def _told(turn: TurnRecord) -> dict[str, Any]:
-    values = {name: getattr(turn, name) for name in _OF_TURN}
-    return {name: value for name, value in values.items() if value is not None}
+    if len(tool_calls) < len(calls):  # ATIF requires arguments to be objects
+        message, tool_calls = turn.answer, []
+    return {"message": message, "tool_calls": tool_calls} if tool_calls else {"message": message}
 
 
 def _name(episode: EpisodeRecord) -> str:
-    """Return a name that sorts as the episodes do; an id's slash and colon are no part of it."""
+    """Return a file name in the sort order of the episodes, without slashes and colons."""
     env = episode.env.replace("/", "_").replace(":", "_")
     return f"{env}_{episode.split}_{episode.index:05}_{episode.sample:03}.json"

@@ -1,28 +1,30 @@
-"""The card of a data set: README.md, by which the Hugging Face Hub shows, finds and loads it."""
+"""Data set cards, the README.md files of the Hugging Face Hub."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 TAGS = ("reinforcement-learning", "gymnasium", "ragen-bench")
-"""Of every data set."""
+"""Tags of every data set."""
 ENVIRONMENT_TAG = "rl-environment"
-"""The Hub's filter for environments of reinforcement learning, and for what is played in them."""
+"""Tag of the Hub's filter for reinforcement learning environments and their episodes."""
 _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
 
 
-def card(title: str, body: str, split: str, file: str, rows: int, tags: Sequence[str] = ()) -> str:
-    """Return a card: metadata in YAML, a heading, and what the data set is.
+def render_card(
+    title: str, body: str, split: str, file: str, rows: int, tags: Sequence[str] = ()
+) -> str:
+    """Return a card: metadata in YAML, a heading and a description.
 
-    It states no license, which is for whoever publishes the data to choose.
+    It states no license, as the publisher of the data chooses one.
 
     Args:
-        title: what the Hub shows as its name.
-        body: Markdown.
-        split: the name of its one split, which `datasets` otherwise guesses from the file's name.
-        file: that holds it, beside the card.
-        rows: how many there are.
-        tags: beside `TAGS`.
+        title: Title on the Hub.
+        body: Description in Markdown.
+        split: Name of the only split.
+        file: Name of the data file, next to the card.
+        rows: Number of rows.
+        tags: Tags in addition to `TAGS`.
     """
     listed = "".join(f"- {_quoted(tag)}\n" for tag in (*TAGS, *tags))
     return f"""\
@@ -56,6 +58,6 @@ def size_category(rows: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as YAML, whatever characters it holds."""
+    """Return a text as a double-quoted YAML string in ASCII."""
     spelled = (c if " " <= c <= "~" and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
     return f'"{"".join(spelled)}"'

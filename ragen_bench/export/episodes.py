@@ -1,4 +1,4 @@
-"""The episodes that are exported, those of a run or of the oracle, and the folder they go to."""
+"""Sources of exported episodes: a run or the oracle."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from ragen_bench.suites import states_form
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import STOP, AnswerFormat
 
-NOTHING = UserError("there is no finished episode to export", exit_code=1)
+NO_EPISODES = UserError("the run has no finished episode to export", exit_code=1)
 _HISTORY = "The model was shown the first observation, and of the later turns the last {history}."
 _OPPONENT = "What the opponent read and replied is not told."
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is exported.
+    """Episodes to export.
 
     Attributes:
-        model: who played.
-        response_format: of the answers.
-        split: of the instances.
-        episodes: in their order.
-        settings: of the model and its sampling, as far as they are known.
-        notes: what there is to know of the episodes.
+        model: Name of the model.
+        response_format: Format of the responses.
+        split: Split of the instances.
+        episodes: Episodes in order.
+        settings: Settings of sampling; empty for the oracle.
+        notes: Sentences about the episodes.
     """
 
     model: str
@@ -44,7 +44,7 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
-def of_run(run: RunDirectory) -> Source:
+def read_run_episodes(run: RunDirectory) -> Source:
     """Return the finished episodes of a run."""
     config = run.config
     settings = {
@@ -62,39 +62,41 @@ def of_run(run: RunDirectory) -> Source:
     )
 
 
-def of_oracle(instances: dict[str, int], response_format: AnswerFormat) -> Source:
-    """Return episodes of the oracle on train instances, as demonstrations.
+def play_oracle_episodes(instances: dict[str, int], response_format: AnswerFormat) -> Source:
+    """Return the oracle's episodes on train instances, as demonstrations.
 
-    It has no thoughts: in the form "think" its think blocks are empty. Where the noise can defeat
-    the best player, failed episodes are among them; `success` tells.
+    Think blocks of the format "think" are empty. In stochastic environments some episodes may
+    fail; the column `success` shows which.
 
     Args:
-        instances: how many of each environment, from seed 0 on.
-        response_format: the form of the answers.
+        instances: Number of instances of each environment, from seed 0 on.
+        response_format: Format of the responses.
     """
     tasks = tasks_of(instances, "train", samples=1)
     sampling = Sampling(temperature=0.0, max_tokens=0, stop=STOP, seed=0)
-    played = play(tasks, OracleModel(), sampling, response_format)
-    episodes = (ended.record for ended in played if ended.record)
+    results = play(tasks, OracleModel(), sampling, response_format)
+    episodes = (result.record for result in results if result.record)
     return Source("oracle", response_format, "train", episodes, {})
 
 
-def shown_before(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
-    """Return what the model was shown before the first observation, as `opening` does.
+def build_opening(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
+    """Return the messages before the first observation; see `ragen_bench.models.prompt.opening`.
 
     Args:
-        episode: of any environment.
-        response_format: of the run; another package's environment states a form of its own.
+        episode: The episode.
+        response_format: Format of the run; ignored if the environment describes its own.
     """
     return opening(None if states_form(episode.env) else response_format)
 
 
-def whole_conversation(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
-    """Return an episode's messages, from the system's to the last answer; none without a turn.
+def build_conversation(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
+    """Return an episode's messages, from the system message to the last response.
+
+    All turns are included, even if the model saw a limited history. Empty without turns.
 
     Args:
-        episode: that is told, with all its turns, also where a model was shown some of them only.
-        response_format: of the run; another package's environment states a form of its own.
+        episode: The episode.
+        response_format: Format of the run; ignored if the environment describes its own.
     """
     if not episode.turns:
         return []
@@ -105,22 +107,22 @@ def whole_conversation(episode: EpisodeRecord, response_format: AnswerFormat) ->
     return [*messages, {"role": "assistant", "content": answers[-1]}]
 
 
-def encodable(value: Any) -> Any:
-    """Replace lone surrogates, which answers may hold and UTF-8 cannot, by "?"."""
+def replace_surrogates(value: Any) -> Any:
+    """Replace lone surrogates, which UTF-8 cannot encode, by "?" in a JSON value."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):
-        return [encodable(item) for item in value]
+        return [replace_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {name: encodable(item) for name, item in value.items()}
+        return {name: replace_surrogates(item) for name, item in value.items()}
     return value
 
 
-def check_new(directory: Path) -> None:
+def check_empty(directory: Path) -> None:
     """Check that a directory is new or empty.
 
     Raises:
-        UserError: if it is not.
+        UserError: If it is not.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UserError(f"{directory} is there already and not an empty directory; choose another")
+        raise UserError(f"{directory} already exists and is not empty; choose another directory")

@@ -1,6 +1,6 @@
-"""Episodes as a Parquet data set: those of a run, or of the oracle as demonstrations.
+"""Export of episodes as a Parquet data set, one row per episode.
 
-One row an episode. `datasets.load_dataset(DIRECTORY)` reads it, and any other reader of Parquet.
+`datasets.load_dataset(DIRECTORY)` reads it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ragen_bench.errors import missing_extra
-from ragen_bench.export.card import ENVIRONMENT_TAG, card
+from ragen_bench.export.card import ENVIRONMENT_TAG, render_card
 from ragen_bench.export.episodes import (
-    NOTHING,
+    NO_EPISODES,
     Source,
-    check_new,
-    encodable,
-    whole_conversation,
+    build_conversation,
+    check_empty,
+    replace_surrogates,
 )
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.schema import EpisodeRecord
@@ -74,8 +74,7 @@ SCHEMA = pyarrow.schema(
         ("final_observation", _TEXT),
     ]
 )
-"""The columns. `messages` is the whole conversation, from the system message to the last answer,
-as chat templates and fine-tuning libraries take it."""
+"""Columns of the data set. `messages` is the conversation in the form of chat templates."""
 _ROWS_AT_ONCE = 256
 _ABOUT = """\
 Episodes of {model} in ragen's environments, one a row, written by `ragen-bench export`.
@@ -88,29 +87,31 @@ Episodes of {model} in ragen's environments, one a row, written by `ragen-bench 
 
 
 def export(source: Source, directory: Path) -> int:
-    """Write episodes to DIRECTORY/SPLIT.parquet with a card; return how many.
+    """Write episodes to DIRECTORY/SPLIT.parquet with a card; return their number.
 
     Args:
-        source: of a run or the oracle.
-        directory: new or empty.
+        source: Episodes to export.
+        directory: New or empty directory.
 
     Raises:
-        UserError: if the directory is not empty, or there is no episode.
+        UserError: If the directory is not empty, or there is no episode.
     """
-    played: Counter[str] = Counter()
-    won: Counter[str] = Counter()
+    episodes: Counter[str] = Counter()
+    successes: Counter[str] = Counter()
 
     def rows() -> Iterator[dict[str, Any]]:
         for episode in source.episodes:
-            played[episode.env] += 1
-            won[episode.env] += bool(episode.success)
+            episodes[episode.env] += 1
+            successes[episode.env] += bool(episode.success)
             yield _row(source.model, episode, source.response_format)
 
     written = _write(rows(), directory, source.split)
-    table = "\n".join(f"| {env} | {n:,} | {won[env] / n:.3f} |" for env, n in played.items())
-    text = card(
-        encodable(f"Episodes of {source.model}"),
-        _ABOUT.format(model=encodable(source.model), table=table),
+    table = "\n".join(
+        f"| {env} | {n:,} | {successes[env] / n:.3f} |" for env, n in episodes.items()
+    )
+    text = render_card(
+        replace_surrogates(f"Episodes of {source.model}"),
+        _ABOUT.format(model=replace_surrogates(source.model), table=table),
         source.split,
         f"{source.split}.parquet",
         written,
@@ -121,19 +122,19 @@ def export(source: Source, directory: Path) -> int:
 
 
 def _row(model: str, episode: EpisodeRecord, response_format: AnswerFormat) -> dict[str, Any]:
-    messages = whole_conversation(episode, response_format)
+    messages = build_conversation(episode, response_format)
     row = episode.as_json()
     row |= {"model": model, "response_format": response_format, "messages": messages}
-    return {name: encodable(row[name]) for name in SCHEMA.names}
+    return {name: replace_surrogates(row[name]) for name in SCHEMA.names}
 
 
 def _write(rows: Iterable[dict[str, Any]], directory: Path, split: Split) -> int:
-    """Write rows, a few at a time, so that no run is too large for the memory."""
-    check_new(directory)
+    """Write rows in batches, to bound the memory."""
+    check_empty(directory)
     batches = _batches(iter(rows))
     first = next(batches, None)
     if first is None:
-        raise NOTHING
+        raise NO_EPISODES
     directory.mkdir(parents=True, exist_ok=True)
     with replacing(directory / f"{split}.parquet") as file:
         written = _write_file(file, chain([first], batches))

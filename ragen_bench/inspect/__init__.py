@@ -1,6 +1,6 @@
-"""The suites as tasks of Inspect: data set, solver, scorer and metrics.
+"""The suites as Inspect tasks: data set, solver, scorer and metrics.
 
-Needs the extra `inspect`. Inspect finds the tasks by their names:
+This needs the extra `inspect`. Inspect finds the tasks by name:
 
     inspect eval ragen_bench/quick --model openai/gpt-4o-mini
 """

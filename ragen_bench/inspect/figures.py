@@ -1,4 +1,4 @@
-"""Metrics that give the harness's figures, each environment by itself."""
+"""The harness's metrics in Inspect, computed for each environment."""
 
 from __future__ import annotations
 
@@ -17,56 +17,55 @@ from ragen_envs.core.sealed import open_key
 from ragen_envs.core.sums import sum_in_order
 
 SUITE = "suite"
-"""The name of the mean over environments, in which each counts the same."""
+"""Name of the unweighted mean over environments."""
 
 
 @metric(scores="unreduced")
 def episodes_mean() -> Metric:
     """The mean over all episodes of each environment."""
 
-    def of(scores: list[SampleScore]) -> Value:
+    def compute(scores: list[SampleScore]) -> Value:
         means = {}
         for env, found in _by_environment(scores):
             values = [each.score.as_float() for each in found]
             means[env] = round_value(sum_in_order(values) / len(values))
         return means
 
-    return of
+    return compute
 
 
 @metric(scores="unreduced")
 def normalised() -> Metric:
-    """The score between the random player's (0) and the oracle's (1), as the harness has it."""
-    return _of_scaled(lambda estimate: estimate.value)
+    """The score, scaled so that the random player has 0 and the oracle 1."""
+    return _normalised_metric(lambda estimate: estimate.value)
 
 
 @metric(scores="unreduced")
 def normalised_low() -> Metric:
     """The lower bound of the 95 % interval of `normalised`."""
-    return _of_scaled(lambda estimate: estimate.interval[0])
+    return _normalised_metric(lambda estimate: estimate.interval[0])
 
 
 @metric(scores="unreduced")
 def normalised_high() -> Metric:
     """The upper bound of the 95 % interval of `normalised`."""
-    return _of_scaled(lambda estimate: estimate.interval[1])
+    return _normalised_metric(lambda estimate: estimate.interval[1])
 
 
-def _of_scaled(figure: Callable[[Estimate], float]) -> Metric:
-    """Return a metric that takes a figure of each environment's normalised score, and the suite's.
+def _normalised_metric(select: Callable[[Estimate], float]) -> Metric:
+    """Return a metric of the normalised scores of the environments and the suite.
 
-    An environment without floor and ceiling has none, and where one of the planned environments
-    has none, or is missing, there is none of the suite.
+    An environment without floor and ceiling is omitted; then the suite is omitted as well.
     """
 
-    def of(scores: list[SampleScore]) -> Value:
+    def compute(scores: list[SampleScore]) -> Value:
         scaled = dict(_scaled(scores))
         estimates = list(scaled.values())
-        if estimates and len(estimates) == _planned(scores):
-            scaled = {SUITE: _rounded(mean_of(estimates)), **scaled}
-        return {env: figure(estimate) for env, estimate in scaled.items()}
+        if estimates and len(estimates) == _environment_count(scores):
+            scaled = {SUITE: _round(mean_of(estimates)), **scaled}
+        return {env: select(estimate) for env, estimate in scaled.items()}
 
-    return of
+    return compute
 
 
 def _scaled(scores: list[SampleScore]) -> Iterator[tuple[str, Estimate]]:
@@ -76,14 +75,14 @@ def _scaled(scores: list[SampleScore]) -> Iterator[tuple[str, Estimate]]:
             clusters: dict[int, list[float]] = {}
             for each in found:
                 clusters.setdefault(_sample(each)["seed"], []).append(each.score.as_float())
-            estimate = _rounded(mean_estimate(list(clusters.values())))
+            estimate = _round(mean_estimate(list(clusters.values())))
             scaled = estimate.normalised(*_bounds(env, split, list(clusters)))
             if scaled is not None:
-                yield env, _rounded(scaled)
+                yield env, _round(scaled)
 
 
 def _bounds(env: str, split: Split, seeds: list[int]) -> tuple[float, float]:
-    """Return the floor and the ceiling of a score on instances."""
+    """Return the mean floor and ceiling over instances."""
     key = open_key() if split == "sealed" else ""
     each = [_bounds_of(env, split, seed, key) for seed in seeds]
     floor, ceiling = (sum_in_order(bounds) / len(seeds) for bounds in zip(*each, strict=True))
@@ -92,11 +91,11 @@ def _bounds(env: str, split: Split, seeds: list[int]) -> tuple[float, float]:
 
 @lru_cache(maxsize=1 << 14)
 def _bounds_of(env: str, split: Split, seed: int, _key: str) -> tuple[float, float]:
-    """Return those of an instance; Inspect asks again and again while episodes come in."""
+    """Return the bounds of an instance; cached, as Inspect recomputes metrics during a run."""
     return compute_floor_and_ceiling(env, split, [seed])
 
 
-def _rounded(estimate: Estimate) -> Estimate:
+def _round(estimate: Estimate) -> Estimate:
     low, high = round_interval(estimate.interval)
     return Estimate(round_value(estimate.value), (low, high))
 
@@ -108,11 +107,11 @@ def _by_environment(scores: list[SampleScore]) -> Iterator[tuple[str, list[Sampl
     yield from found.items()
 
 
-def _planned(scores: list[SampleScore]) -> int:
-    planned: int = _sample(scores[0])["environments"]
-    return planned
+def _environment_count(scores: list[SampleScore]) -> int:
+    count: int = _sample(scores[0])["environments"]
+    return count
 
 
 def _sample(score: SampleScore) -> dict[str, Any]:
-    """Return the metadata of a sample, see `ragen_bench.inspect.tasks`."""
+    """Return the metadata of a sample, written by `ragen_bench.inspect.tasks`."""
     return score.sample_metadata or {}

@@ -1,4 +1,4 @@
-"""The scorer: what became of an episode, from what the solver left."""
+"""The scorer, which reads an episode's result from the solver's store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragen_bench.inspect.figures import (
     normalised_high,
     normalised_low,
 )
-from ragen_bench.inspect.solving import STORED
+from ragen_bench.inspect.solving import STORE_KEY
 from ragen_envs.core.wording import pluralize
 
 
@@ -25,16 +25,16 @@ from ragen_envs.core.wording import pluralize
     }
 )
 def figures_of_episode() -> Scorer:
-    """Tell success, score and return of an episode; what an environment does not tell is NaN."""
+    """Score an episode by success, score and return; an unknown value is NaN."""
 
-    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 (Inspect's)
-        told = state.store.get(STORED)
-        values = {name: told[name] for name in ("success", "score", "return")}
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 (signature of Inspect)
+        result = state.store.get(STORE_KEY)
+        values = {name: result[name] for name in ("success", "score", "return")}
         return Score(
             value={name: nan if value is None else float(value) for name, value in values.items()},
             answer=state.output.completion,
-            explanation=f"{told['outcome']} in {pluralize(len(told['rewards']), 'turn')}",
-            metadata=told,
+            explanation=f"{result['outcome']} in {pluralize(len(result['rewards']), 'turn')}",
+            metadata=result,
         )
 
     return score

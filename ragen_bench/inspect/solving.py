@@ -1,4 +1,4 @@
-"""The solver: plays a sample's episode turn by turn, with the harness's own prompts."""
+"""The solver, which plays a sample's episode with the harness's prompts."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
 from ragen_envs.core.protocol import AnswerFormat
 
-STORED = "ragen_episode"
-"""The key of the sample's store under which what became of the episode is."""
+STORE_KEY = "ragen_episode"
+"""Key of the episode's result in the sample's store."""
 _ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
-_FROM_TEXT = "think"
-"""How Inspect marks reasoning that it took out of an answer's text."""
+_EXTRACTED = "think"
+"""Inspect's mark of reasoning that it extracted from the text of a response."""
 
 
 @solver
 def play(history: History = None, seed: int = 0) -> Solver:
-    """Play an episode with the model; the epoch is the sample of the harness, from 1 on.
+    """Play an episode with the model. Epoch N is the harness's sample N - 1.
 
     Args:
-        history: past turns that the model is shown; None for all.
-        seed: of the noise, as that of a run.
+        history: Number of past turns in the prompt; None for all.
+        seed: Seed of the environments' noise.
     """
     pools: dict[AnswerFormat, EnvPool] = _Pools()
 
@@ -50,15 +50,15 @@ def play(history: History = None, seed: int = 0) -> Solver:
             while not episode.over:
                 state.messages = list(_as_chat(episode.request().messages, state.messages))
                 state = await generate(state, tool_calls="none")
-                episode.take(completion_of(state.output, form))
+                episode.take(read_completion(state.output, form))
         except LimitExceededError:
-            # Like an episode that the model had no room for: it is scored, and not solved.
+            # Scored as unsolved, like an episode that exceeds the model's context.
             episode.overflow("player")
-            state.store.set(STORED, {**_told(episode), "outcome": "limit"})
+            state.store.set(STORE_KEY, {**_result(episode), "outcome": "limit"})
             raise
-        # With the last observation, which no model is shown, the log tells the whole episode.
+        # The log includes the last observation, which the model does not see.
         state.messages = list(_as_chat(episode.request().messages, state.messages))
-        state.store.set(STORED, _told(episode))
+        state.store.set(STORE_KEY, _result(episode))
         pools[form].give_back(task.env, task.split, env)
         return state
 
@@ -66,15 +66,15 @@ def play(history: History = None, seed: int = 0) -> Solver:
 
 
 class _Pools(defaultdict[AnswerFormat, EnvPool]):
-    """A pool of environments for each form of answers."""
+    """A pool of environments for each response format."""
 
     def __missing__(self, response_format: AnswerFormat) -> EnvPool:
         self[response_format] = pool = EnvPool(response_format)
         return pool
 
 
-def _told(episode: Episode) -> dict[str, Any]:
-    """Return what the log keeps of an episode beside its messages."""
+def _result(episode: Episode) -> dict[str, Any]:
+    """Return the values of an episode that the log has in addition to the messages."""
     record = episode.record()
     return {
         "rollout": record.rollout,
@@ -89,13 +89,13 @@ def _told(episode: Episode) -> dict[str, Any]:
 
 
 def _task_of(state: TaskState) -> Task:
-    """Return the harness's task of a sample in an epoch."""
+    """Return the harness's task of a sample and epoch."""
     sample = state.metadata
     return Task(sample["env"], sample["split"], sample["seed"], state.epoch - 1)
 
 
 def _as_chat(messages: Sequence[Message], before: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
-    """Yield messages as Inspect's; those that stood there before stay the same objects."""
+    """Convert messages to Inspect's, reusing the objects of unchanged ones."""
     for number, message in enumerate(messages):
         old = before[number] if number < len(before) else None
         role, content = message["role"], message["content"]
@@ -105,15 +105,15 @@ def _as_chat(messages: Sequence[Message], before: Sequence[ChatMessage]) -> Iter
             yield _ROLES[role](content=content)
 
 
-def completion_of(output: ModelOutput, response_format: AnswerFormat) -> Completion:
-    """Return an answer as the harness takes it.
+def read_completion(output: ModelOutput, response_format: AnswerFormat) -> Completion:
+    """Convert a model's output to the harness's completion.
 
-    The answer ends with the stop text, behind which the harness's engines would not have gone on.
-    Thoughts that Inspect took out of the text are put back where the form demands them.
+    The text is cut after the stop text, where the harness's engines stop. Reasoning that Inspect
+    extracted from the text is restored if the format requires it.
 
     Args:
-        output: what Inspect's model said.
-        response_format: the form of the answer.
+        output: Output of Inspect's model.
+        response_format: Format of the response.
     """
     usage = output.usage
     tokens = (usage.input_tokens, usage.output_tokens) if usage else (0, 0)
@@ -121,7 +121,7 @@ def completion_of(output: ModelOutput, response_format: AnswerFormat) -> Complet
         return Completion("", *tokens, "context")
     finish: Finish = "length" if output.stop_reason == "max_tokens" else "stop"
     text, thoughts = output.message.text, _thoughts(output)
-    if response_format == "think" and thoughts and all(t.internal == _FROM_TEXT for t in thoughts):
+    if response_format == "think" and thoughts and all(t.internal == _EXTRACTED for t in thoughts):
         text, thoughts = "".join(f"<think>{t.reasoning}</think>" for t in thoughts) + text, []
     completion = Completion(
         text, *tokens, finish, reasoning="\n".join(thought.reasoning for thought in thoughts)

@@ -1,4 +1,4 @@
-"""A task of Inspect for each suite, and one for any environments."""
+"""Inspect tasks: one for each suite, and one for any environments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from inspect_ai import Epochs, Task, task
-from inspect_ai._util.error import PrerequisiteError  # what its command prints in one line
+from inspect_ai._util.error import PrerequisiteError  # printed as one line
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig
@@ -34,12 +34,12 @@ def quick(
     """Bandit, Sokoban and FrozenLake in a few minutes.
 
     Args:
-        split: "train", "val", "test" or "sealed".
-        limit: instances of each environment at most; None for all.
-        samples: epochs, which are rollouts: episodes on each instance with noise of their own.
-        format: of answers, "think", "answer" or "plain"; None for "think".
-        history: past turns that the model is shown: "full", "none" or a number.
-        seed: of the noise.
+        split: Split of the instances: "train", "val", "test" or "sealed".
+        limit: Maximum number of instances of each environment; None for all.
+        samples: Number of episodes on each instance, with different noise; Inspect's epochs.
+        format: Response format: "think", "answer" or "plain"; None for "think".
+        history: Past turns in the prompt: "full", "none" or a number.
+        seed: Seed of the environments' noise.
     """
     return _task(locals(), suite="quick")
 
@@ -53,7 +53,7 @@ def core(
     history: str | int = Default.history,
     seed: int = Default.seed,
 ) -> Task:
-    """The families of the RAGEN paper, all held-out instances; arguments as `quick`."""
+    """The families of the RAGEN paper, all held-out instances; see `quick` for the arguments."""
     return _task(locals(), suite="core")
 
 
@@ -66,7 +66,7 @@ def core_2(
     history: str | int = Default.history,
     seed: int = Default.seed,
 ) -> Task:
-    """One environment of each family, all held-out instances; arguments as `quick`."""
+    """One environment of each family, all held-out instances; see `quick` for the arguments."""
     return _task(locals(), suite="core-2")
 
 
@@ -79,7 +79,7 @@ def full(
     history: str | int = Default.history,
     seed: int = Default.seed,
 ) -> Task:
-    """Every environment, all held-out instances; arguments as `quick`."""
+    """Every environment, all held-out instances; see `quick` for the arguments."""
     return _task(locals(), suite="full")
 
 
@@ -93,16 +93,16 @@ def envs(
     history: str | int = Default.history,
     seed: int = Default.seed,
 ) -> Task:
-    """Environments by their ids; further arguments as `quick`.
+    """Environments by their ids; see `quick` for the other arguments.
 
     Args:
-        env: an id or several; MODULE:ID imports the module that registers it.
-        split: see `quick`.
-        limit: see `quick`.
-        samples: see `quick`.
-        format: see `quick`; None for what the environments take.
-        history: see `quick`.
-        seed: see `quick`.
+        env: One or more ids; MODULE:ID imports the module that registers it.
+        split: See `quick`.
+        limit: See `quick`.
+        samples: See `quick`.
+        format: See `quick`; None for the environments' own format.
+        history: See `quick`.
+        seed: See `quick`.
     """
     if not env:
         raise PrerequisiteError("env is empty; name one or several environments")
@@ -110,12 +110,12 @@ def envs(
 
 
 def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
-    # Inspect brings the model; the settings only need the name of one that takes them all.
+    # Inspect provides the model; the settings need a name of a provider that supports them all.
     given = {**arguments, "model": "hf/inspect", "history": str(arguments["history"])}
     given["suite"] = suite
-    evaluation = _in_one_line(lambda: _evaluation(given))
+    evaluation = _raise_prerequisite(lambda: _evaluation(given))
     if evaluation.split == "sealed":
-        _in_one_line(open_key)
+        _raise_prerequisite(open_key)
     sampling = evaluation.sampling
     return Task(
         dataset=MemoryDataset(_samples(evaluation), name=suite or "envs"),
@@ -131,21 +131,21 @@ def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
 def _evaluation(given: dict[str, Any]) -> Evaluation:
     options = parse_options(given)
     if options.format is not None:
-        response_format_of(options.format)  # for calls of functions the solver offers no tools
+        response_format_of(options.format)  # the solver does not support "tools"
     return build_evaluation(options)
 
 
-def _in_one_line(make: Callable[[], Any]) -> Any:
-    """Return what a function makes; of a user's mistake the one line alone is left."""
+def _raise_prerequisite(make: Callable[[], Any]) -> Any:
+    """Call a function; turn a user's mistake into Inspect's one-line error."""
     try:
         return make()
     except (UserError, SealedKeyError) as error:
-        # Inspect reads its messages as markup, in which brackets are tags.
+        # Inspect parses messages as markup, where brackets are tags.
         raise PrerequisiteError(str(error).replace("[", r"\[")) from None
 
 
 def _samples(evaluation: Evaluation) -> list[Sample]:
-    """Return a sample for each instance, in the order of the harness's record."""
+    """Return a sample for each instance, in the harness's order."""
     return [
         Sample(
             id=f"{env}/{evaluation.split}/{seed}",
@@ -164,5 +164,5 @@ def _samples(evaluation: Evaluation) -> list[Sample]:
 
 
 def _pass_at(samples: int) -> list[str]:
-    """Return Inspect's reducers for pass@1, 2, 4 ..., as far as there are episodes."""
+    """Return Inspect's reducers for pass@k with k = 1, 2, 4, ... up to the number of samples."""
     return [f"pass_at_{1 << power}" for power in range(samples.bit_length())]

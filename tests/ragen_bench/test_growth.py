@@ -9,9 +9,9 @@ import pytest
 
 from ragen_bench.analysis.arithmetic import claims_of_arithmetic
 from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.diversity import diversity
-from ragen_bench.analysis.plans import plan_of
-from ragen_bench.analysis.words import sentences
+from ragen_bench.analysis.diversity import measure_diversity
+from ragen_bench.analysis.plans import read_plan
+from ragen_bench.analysis.words import split_sentences
 from ragen_bench.environments import find_class
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.packed import PackedEpisodes
@@ -61,11 +61,11 @@ def a_reply(text):
 
 
 READERS = {
-    "sentences": lambda text: list(sentences(text)),
+    "sentences": lambda text: list(split_sentences(text)),
     "claims": lambda text: claims_of(text, SCENE),
     "sums": claims_of_arithmetic,
-    "plans": lambda text: plan_of(text, ("Up", "Down", "Left", "Right"), 5),
-    "diversity": lambda text: diversity([text, text[1:]]),
+    "plans": lambda text: read_plan(text, ("Up", "Down", "Left", "Right"), 5),
+    "diversity": lambda text: measure_diversity([text, text[1:]]),
     "reasoning": lambda text: without_reasoning(Completion(text), "think"),
     "calls": parse_calls,
     "thoughts before calls": thought_before,

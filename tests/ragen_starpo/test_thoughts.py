@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.labelers import find_labeler
-from ragen_bench.analysis.plans import plan_of
-from ragen_bench.analysis.words import sentences
+from ragen_bench.analysis.plans import read_plan
+from ragen_bench.analysis.words import split_sentences
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.suites import EnvPool
 from ragen_envs.core.failures import FinishedEpisode
@@ -67,10 +67,10 @@ def test_thoughts_are_true_and_read_as_they_are_meant(env, index):
         claims = claims_of(text, scene)
         assert claims.unread == 0
         assert all(claim.true and not claim.denies for claim in claims.read), text
-        *state, _ = sentences(text)
+        *state, _ = split_sentences(text)
         assert state
         assert [claim.text for claim in claims.read] == state
-        assert plan_of(text, actions, 5) == plan, text
+        assert read_plan(text, actions, 5) == plan, text
 
 
 @settings(max_examples=6, deadline=None)
@@ -80,7 +80,7 @@ def test_thoughts_are_true_and_read_as_they_are_meant(env, index):
 def test_plans_without_a_board(env, index):
     for text, plan, scene, actions in thoughts(f"ragen/{env}-v0", index):
         assert scene is None
-        assert plan_of(text, actions, 1) == plan != ()
+        assert read_plan(text, actions, 1) == plan != ()
 
 
 def thoughts(env, index):

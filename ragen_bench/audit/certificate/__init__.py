@@ -1,4 +1,4 @@
-"""What an environment answers to OpenEnv's questions, each with evidence that can be run again."""
+"""An environment's certificate: answers to OpenEnv's questions, with reproducible evidence."""
 
 from ragen_bench.audit.certificate.answers import Answer
 from ragen_bench.audit.certificate.document import Certificate, certify

@@ -1,4 +1,4 @@
-"""How a question is answered: from evidence to a status, with a figure and a reason."""
+"""Functions that answer a question from evidence: status, evidence and reason."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ragen_bench.audit.certificate.evidence import Evidence
-from ragen_bench.audit.certificate.panel import LEVEL, Row
-from ragen_bench.audit.certificate.served import Package
+from ragen_bench.audit.certificate.openenv import Package
+from ragen_bench.audit.certificate.panel import LEVEL
 
 Status = Literal["passed", "failed", "exempt", "not asked"]
 MARGIN = 0.1
-"""The least distance from the floor to the best score that OpenEnv's policy lets an author state.
-"""
+"""Minimum difference between floor and best score in OpenEnv's policy."""
 NO_PACKAGE = "no package of it is known here; `ragen-envs package` writes one"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to one question.
+    """Answer to one question.
 
     Attributes:
-        status: "passed" or "failed" by evidence, "exempt" where the question does not apply or
-            its evidence is missing, "not asked" where it is another's to answer.
-        evidence: what was looked at, with its figure; "" without any.
-        reason: why it failed, is exempt or not asked; "" if it passed.
+        status: "passed" or "failed" by evidence, "exempt" if the question does not apply or its
+            evidence is missing, "not asked" if somebody else has to answer it.
+        evidence: Evidence with its values; "" without any.
+        reason: Reason for any other status than "passed", else "".
     """
 
     status: Status
@@ -33,66 +32,66 @@ class Answer:
     reason: str = ""
 
 
-Answering: TypeAlias = Callable[[Evidence], Answer]
+AnswerFunction: TypeAlias = Callable[[Evidence], Answer]
 
 
-def exempt(reason: str) -> Answering:
-    """Return the answer of a question that does not apply."""
+def exempt(reason: str) -> AnswerFunction:
+    """Answer a question that does not apply."""
     return lambda _: Answer("exempt", reason=reason)
 
 
-def not_asked(reason: str) -> Answering:
-    """Return the answer of a question that is another's to answer."""
+def not_asked(reason: str) -> AnswerFunction:
+    """Answer a question that somebody else has to answer."""
     return lambda _: Answer("not asked", reason=reason)
 
 
-def judged(holds: bool, evidence: str, reason: str) -> Answer:
-    """Return "passed", or "failed" with its reason."""
+def judge(holds: bool, evidence: str, reason: str) -> Answer:
+    """Answer "passed", or "failed" with its reason."""
     return Answer("passed", evidence) if holds else Answer("failed", evidence, reason)
 
 
-def kit(*checks: str) -> Answering:
-    """Return what checks of the kit say together: a failure before a skip before a pass."""
+def run_kit(*checks: str) -> AnswerFunction:
+    """Answer by the worst outcome of checks of the testing kit."""
 
     def answer(evidence: Evidence) -> Answer:
         outcomes = [evidence.outcome(check) for check in checks]
-        named = f"kit: {', '.join(checks)}"
+        seen = f"kit: {', '.join(checks)}"
         statuses: tuple[tuple[str, Status], ...] = (("failed", "failed"), ("skipped", "exempt"))
-        for wanted, status in statuses:
+        for outcome_status, status in statuses:
             for outcome in outcomes:
-                if outcome.status == wanted:
-                    seen = outcome.message.partition("\n")[0]
-                    return Answer(status, named, f"{outcome.name}: {seen}")
-        return Answer("passed", named)
+                if outcome.status == outcome_status:
+                    message = outcome.message.partition("\n")[0]
+                    return Answer(status, seen, f"{outcome.name}: {message}")
+        return Answer("passed", seen)
 
     return answer
 
 
-def own(answering: Answering, otherwise: str) -> Answering:
-    """Return an answer that only this suite's environments have."""
+def for_suite(function: AnswerFunction, otherwise: str) -> AnswerFunction:
+    """Answer for registered environments; others are exempt for the given reason."""
     return lambda evidence: (
-        answering(evidence) if evidence.is_registered else Answer("exempt", reason=otherwise)
+        function(evidence) if evidence.is_registered else Answer("exempt", reason=otherwise)
     )
 
 
-def with_openenv(answering: Answering) -> Answering:
-    """Return an answer of this suite's environments that needs OpenEnv."""
+def with_openenv(function: AnswerFunction) -> AnswerFunction:
+    """Answer for registered environments, if OpenEnv is installed."""
 
     def answer(evidence: Evidence) -> Answer:
         if not evidence.has_openenv:
             return Answer("not asked", reason="needs OpenEnv: pip install 'ragen-bench[openenv]'")
-        return answering(evidence)
+        return function(evidence)
 
-    return own(answer, NO_PACKAGE)
-
-
-def packaged(look: Callable[[Package], Answer]) -> Answering:
-    """Return an answer about the folder of an image."""
-    return with_openenv(lambda evidence: look(evidence.package))
+    return for_suite(answer, NO_PACKAGE)
 
 
-def both(first: Answering, second: Answering) -> Answering:
-    """Return the worse of two answers with the evidence of both."""
+def of_package(check: Callable[[Package], Answer]) -> AnswerFunction:
+    """Answer from the folder of an image."""
+    return with_openenv(lambda evidence: check(evidence.package))
+
+
+def combine(first: AnswerFunction, second: AnswerFunction) -> AnswerFunction:
+    """Answer by the worse of two answers, with the evidence of both."""
 
     def answer(evidence: Evidence) -> Answer:
         one, other = first(evidence), second(evidence)
@@ -104,22 +103,24 @@ def both(first: Answering, second: Answering) -> Answering:
     return answer
 
 
-def at_the_floor(*players: str) -> Answering:
-    """Return whether those players score no more than the random player.
+def stays_at_floor(*players: str) -> AnswerFunction:
+    """Answer whether players score at most the random baseline.
 
-    Without names it is everybody who does not play.
+    Without names, these are all players that take no actions.
     """
 
     def answer(evidence: Evidence) -> Answer:
         panel = evidence.panel
         rows = [panel.row(name) for name in players] or list(panel.idle)
-        above = [row.player for row in rows if row.above]
-        raised = [row for row in rows if row.raised]
-        shown = ", ".join(f"{row.player} {row.score:.4f}" for row in rows)
-        seen = f"{shown}; floor {panel.floor.score:.4f}; {panel.episodes:,} episodes each"
-        if raised:
-            return Answer("failed", seen, _raised(raised))
-        return judged(
+        above = [row.player for row in rows if row.is_above_floor]
+        failing = [row for row in rows if row.errors]
+        scores = ", ".join(f"{row.player} {row.score:.4f}" for row in rows)
+        seen = f"{scores}; floor {panel.floor.score:.4f}; {panel.episodes:,} episodes each"
+        if failing:
+            first = failing[0]
+            episodes = f"in {first.errors:,} episodes of {first.player}"
+            return Answer("failed", seen, f"the environment raised {episodes}: {first.error}")
+        return judge(
             not above,
             seen,
             f"above the floor without playing (level {LEVEL:g}): {', '.join(above)}",
@@ -128,49 +129,46 @@ def at_the_floor(*players: str) -> Answering:
     return answer
 
 
-def _raised(rows: Sequence[Row]) -> str:
-    first = rows[0]
-    return f"the environment raised in {first.raised:,} episodes of {first.player}: {first.error}"
-
-
-def floor_gap(evidence: Evidence) -> Answer:
-    """Return whether doing nothing stays well below the best player's score."""
+def has_floor_gap(evidence: Evidence) -> Answer:
+    """Answer whether empty responses score well below the oracle."""
     panel = evidence.panel
     if panel.ceiling is None:
         return _no_ceiling()
     nothing = panel.row("null").score
     best = _best(evidence, panel.ceiling)
     seen = f"doing nothing {nothing:.4f}, {best}; margin {MARGIN:g}"
-    return judged(panel.ceiling - nothing >= MARGIN, seen, "the two are closer than the margin")
+    return judge(panel.ceiling - nothing >= MARGIN, seen, "the two are closer than the margin")
 
 
-def mindless_gap(evidence: Evidence) -> Answer:
-    """Return whether the best scripted player stays well below the best player's score."""
+def has_mindless_gap(evidence: Evidence) -> Answer:
+    """Answer whether all scripted players score well below the oracle."""
     panel = evidence.panel
     if panel.ceiling is None:
         return _no_ceiling()
     best = max(panel.rows, key=lambda row: row.score)
-    above = [row.player for row in panel.rows if row.above] or ["nobody"]
+    above = [row.player for row in panel.rows if row.is_above_floor] or ["nobody"]
     seen = (
         f"best scripted player {best.player} {best.score:.4f}, {_best(evidence, panel.ceiling)}, "
         f"floor {panel.floor.score:.4f}; above the floor: {', '.join(above)}"
     )
     reason = f"a player that understands nothing comes within {MARGIN:g} of the best score"
-    return judged(panel.ceiling - best.score >= MARGIN, seen, reason)
+    return judge(panel.ceiling - best.score >= MARGIN, seen, reason)
 
 
-def reached(evidence: Evidence) -> Answer:
-    """Return whether the random player ever scores."""
+def is_reward_reachable(evidence: Evidence) -> Answer:
+    """Answer whether the random player ever scores."""
     panel = evidence.panel
-    seen = f"the random player scored in {panel.reached:,} of {panel.episodes:,} episodes"
-    return judged(panel.reached > 0, seen, "no random episode scored, so learning has no start")
+    seen = f"the random player scored in {panel.scoring_episodes:,} of {panel.episodes:,} episodes"
+    return judge(
+        panel.scoring_episodes > 0, seen, "no random episode scored, so learning has no start"
+    )
 
 
-def best_reached(answering: Answering) -> Answering:
-    """Return an answer about the best score, which nobody knows where the oracle is a reference."""
+def reaches_best(function: AnswerFunction) -> AnswerFunction:
+    """Exempt a passed answer about the best score if the oracle is a reference player."""
 
     def answer(evidence: Evidence) -> Answer:
-        found = answering(evidence)
+        found = function(evidence)
         if found.status != "passed" or not (why := evidence.reference):
             return found
         reason = f"the oracle is a reference player, and the best score is not known: {why}"
@@ -181,9 +179,8 @@ def best_reached(answering: Answering) -> Answering:
 
 
 def _best(evidence: Evidence, ceiling: float) -> str:
-    """Return what the best player scores, or a reference player, which the best one beats."""
-    called = "reference player" if evidence.reference else "best player"
-    return f"{called} {ceiling:.4f}"
+    player = "reference player" if evidence.reference else "best player"
+    return f"{player} {ceiling:.4f}"
 
 
 def _no_ceiling() -> Answer:

@@ -1,4 +1,4 @@
-"""The certificate: every answer with the command that gives it again, as canonical JSON."""
+"""The certificate as canonical JSON: each answer with the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ragen_bench.third_party import register_environment
 
 SCHEMA = 1
 _DIGITS = 6
-_OF_LEVELS = (
+_TRAIN_QUESTIONS = (
     *("static.task_distribution_pinning", "runtime.task_declaration_accuracy"),
     "semantic.oracle_max",
 )
-"""The questions whose evidence has train instances."""
+"""Questions whose evidence uses train instances."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """The answers of one environment.
+    """Answers about one environment.
 
     Attributes:
-        evidence: what they rest on.
-        answers: by the questions' ids.
+        evidence: Evidence of the answers.
+        answers: Answers by question id.
     """
 
     evidence: Evidence
@@ -40,11 +40,11 @@ class Certificate:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The questions whose answer is "failed"."""
+        """Ids of the questions whose answer is "failed"."""
         return tuple(name for name, answer in self.answers.items() if answer.status == "failed")
 
     def content(self) -> dict[str, Any]:
-        """Return it as a document of JSON, which depends on no clock and no machine."""
+        """Return the JSON document; it does not depend on the time or the machine."""
         evidence = self.evidence
         played = any(QUESTIONS[name].plays for name in self.answers)
         return {
@@ -68,7 +68,7 @@ class Certificate:
         }
 
     def text(self) -> str:
-        """Return the document as the file has it."""
+        """Return the text of the certificate's file."""
         return json.dumps(self.content(), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -76,11 +76,11 @@ def certify(evidence: Evidence, questions: Iterable[str] = QUESTIONS) -> Certifi
     """Answer questions.
 
     Args:
-        evidence: of the environment; what is needed of it is found now.
-        questions: their ids.
+        evidence: Evidence about the environment, gathered when a question needs it.
+        questions: Ids of the questions.
 
     Raises:
-        UserError: if the environment cannot be made, or its scores leave their range.
+        UserError: If the environment cannot be made, or a score is outside its range.
     """
     return Certificate(evidence, {name: QUESTIONS[name].answer(evidence) for name in questions})
 
@@ -89,13 +89,13 @@ def _command(evidence: Evidence, question: str) -> str:
     words = ["ragen-bench", "audit", evidence.env, "--question", question]
     if QUESTIONS[question].plays and evidence.episodes != EPISODES:
         words += ["--episodes", str(evidence.episodes)]
-    if evidence.levels != LEVELS and question in _OF_LEVELS:
+    if evidence.levels != LEVELS and question in _TRAIN_QUESTIONS:
         words += ["--levels", str(evidence.levels)]
     return shlex.join(words)
 
 
 def _specification(env: str) -> str | None:
-    """Return the hash of what makes scores comparable, for what the harness finds by its id."""
+    """Return the specification hash; None for an environment without an id."""
     if env.startswith("python:"):
         return None
     if ":" in env or not env.startswith("ragen/"):
@@ -116,24 +116,24 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "level": LEVEL,
         "ceiling": None if panel.ceiling is None else round(panel.ceiling, _DIGITS),
         "rewards": [round(reward, _DIGITS) for reward in panel.rewards],
-        "floor": {"player": FLOOR, **_scored(panel.floor)},
+        "floor": {"player": FLOOR, **_score_fields(panel.floor)},
         "players": [
             {
                 "player": row.player,
                 "plays": PLAYERS[row.player].plays,
-                **_scored(row),
+                **_score_fields(row),
                 "higher": row.higher,
                 "lower": row.lower,
-                "chance": float(f"{row.chance:.3g}"),
-                "above": row.above,
-                "raised": row.raised,
+                "chance": float(f"{row.p_value:.3g}"),
+                "above": row.is_above_floor,
+                "raised": row.errors,
             }
             for row in panel.rows
         ],
     }
 
 
-def _scored(row: Row) -> dict[str, Any]:
+def _score_fields(row: Row) -> dict[str, Any]:
     return {
         "score": round(row.score, _DIGITS),
         "interval": [round(bound, _DIGITS) for bound in row.interval],

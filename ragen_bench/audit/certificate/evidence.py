@@ -1,4 +1,4 @@
-"""All that a certificate's answers rest on, each part found once, when it is first asked for."""
+"""Evidence of a certificate; each part is gathered once, on first use."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 
+from ragen_bench.audit.certificate.openenv import Package, Session, inspect_package, inspect_session
 from ragen_bench.audit.certificate.panel import Panel, play_panel
-from ragen_bench.audit.certificate.quiet import Touched, touched
-from ragen_bench.audit.certificate.served import Package, Session, look_at_package, look_at_session
+from ragen_bench.audit.certificate.side_effects import SideEffects, find_side_effects
 from ragen_bench.audit.environment import Audit, count_guarantees
 from ragen_bench.suites import env_id
 from ragen_envs.registration import find_reference, is_registered
@@ -17,47 +17,43 @@ from ragen_envs.testing import Outcome, Subject
 from ragen_envs.testing.kit import Run
 
 EPISODES = 10_000
-"""Episodes of each player in a certificate, unless the command says otherwise."""
+"""Default number of episodes of each player in a certificate."""
 LEVELS = 1000
-"""Train instances of this suite's environments that are solved and compared."""
-Tell = Callable[[str, int, int], None]
-"""Called with what is done, how much of it is done, and of how much."""
+"""Default number of train instances to solve and compare, for the suite's environments."""
+OnProgress = Callable[[str, int, int], None]
+"""Called with the name of the current step, the units done and their total."""
 
 
-def _untold(_doing: str, _done: int, _total: int) -> None:
-    """Tell nobody."""
-
-
-def _unadvanced(_steps: int, _doing: str) -> None:
-    """Tell nobody."""
+def _ignore(*_progress: object) -> None:
+    pass
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of an environment.
+    """Evidence about an environment.
 
     Attributes:
-        env: its id, or how the command line names it.
-        subject: the environment as the kit takes it.
-        episodes: of each player of the panel.
-        levels: train instances that are solved and compared.
-        tell: told of progress.
+        env: Name of the environment on the command line.
+        subject: Environment in the form that the testing kit takes.
+        episodes: Number of episodes of each player of the panel.
+        levels: Number of train instances to solve and compare.
+        on_progress: Callback of progress.
     """
 
     env: str
     subject: Subject
     episodes: int = EPISODES
     levels: int = LEVELS
-    tell: Tell = _untold
+    on_progress: OnProgress = _ignore
 
     @property
     def is_registered(self) -> bool:
-        """Whether a game of this suite or of an installed package has the id."""
+        """Whether the id is of a registered game."""
         return is_registered(self.env)
 
     @property
     def reference(self) -> str:
-        """Why its oracle is a reference player and no best one; "" where it is not known to be."""
+        """Reason why the oracle's score is not an upper bound; "" if it is one."""
         return find_reference(self.env)
 
     @property
@@ -66,8 +62,8 @@ class Evidence:
         return find_spec("openenv") is not None
 
     def outcome(self, check: str) -> Outcome:
-        """Return what a check of the kit found."""
-        self.tell(f"kit: {check}", 0, 1)
+        """Return the outcome of a check of the testing kit."""
+        self.on_progress(f"kit: {check}", 0, 1)
         return self._kit.outcome(check)
 
     @cached_property
@@ -76,36 +72,36 @@ class Evidence:
 
     @cached_property
     def counts(self) -> Audit:
-        """What the audit counts of one of this suite's environments."""
-        self.tell("instances", 0, 1)
-        return count_guarantees(env_id(self.env), self.levels, _unadvanced)
+        """Counts of the audit, for one of the suite's environments."""
+        self.on_progress("instances", 0, 1)
+        return count_guarantees(env_id(self.env), self.levels, _ignore)
 
     @cached_property
     def panel(self) -> Panel:
-        """What the scripted players scored."""
+        """Scores of the scripted players."""
         done = 0
 
         def advance(seeds: int) -> None:
             nonlocal done
             done += seeds
-            self.tell("players", done, self.episodes)
+            self.on_progress("players", done, self.episodes)
 
         return play_panel(self.subject, self.episodes, advance)
 
     @cached_property
-    def touched(self) -> Touched:
-        """What playing does to the machine."""
-        self.tell("network, files and processes", 0, 1)
-        return touched(self.subject)
+    def side_effects(self) -> SideEffects:
+        """Side effects of episodes on the machine."""
+        self.on_progress("network, files and processes", 0, 1)
+        return find_side_effects(self.subject)
 
     @cached_property
     def package(self) -> Package:
-        """The folder that OpenEnv builds an image of; only of this suite, and with OpenEnv."""
-        self.tell("OpenEnv's package", 0, 1)
-        return look_at_package(self.env)
+        """Folder that OpenEnv builds an image from; needs OpenEnv and a registered id."""
+        self.on_progress("OpenEnv's package", 0, 1)
+        return inspect_package(self.env)
 
     @cached_property
     def session(self) -> Session:
-        """An episode as OpenEnv serves it; only of this suite, and with OpenEnv."""
-        self.tell("OpenEnv's session", 0, 1)
-        return look_at_session(self.env)
+        """Session of OpenEnv's server; needs OpenEnv and a registered id."""
+        self.on_progress("OpenEnv's session", 0, 1)
+        return inspect_session(self.env)

@@ -1,4 +1,4 @@
-"""The panel: what scripted players score on the same episodes as the random player."""
+"""The panel: scores of the scripted players on the random player's instances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from ragen_bench.audit.certificate.players import PLAYERS, Answerer, Turn
+from ragen_bench.audit.certificate.players import PLAYERS, Policy, Turn
 from ragen_bench.errors import UserError, described
 from ragen_bench.statistics import (
     Interval,
@@ -28,26 +28,26 @@ from ragen_envs.testing.player import LONGEST, turns_of
 from ragen_envs.testing.subject import AnyEnv, make
 
 LEVEL = 0.001
-"""The chance, over all players of a panel, to find one above the floor that is not."""
+"""Family-wise error rate of a panel's tests for scores above the floor."""
 FLOOR = "random"
-"""The player whose score is the floor."""
-_SCOUTED = 256
-"""First turns in which listed actions are counted."""
+"""Name of the player whose score is the floor."""
+_FIRST_TURNS = 256
+"""Number of first turns in which legal actions are counted."""
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a player scored.
+    """Result of a player.
 
     Attributes:
-        player: its name.
-        score: its mean, from 0 to 1 between the ends of the range.
-        interval: of the score, 95 %.
-        higher, lower: episodes in which it counts as better, and as worse, than the floor.
-        chance: of so many better ones for a player at the floor, by Holm for all of the panel.
-        raised: episodes in which the environment raised an error, which score 0.
-        error: the first of these errors.
+        player: Name of the player.
+        score: Mean score, scaled from the score range to [0, 1].
+        interval: 95 % interval of the score.
+        higher, lower: Numbers of episodes with a better and a worse score than the floor.
+        p_value: McNemar's p-value for a score above the floor, adjusted by Holm over the panel.
+        errors: Number of episodes in which the environment raised an error; they score 0.
+        error: First of these errors.
     """
 
     player: str
@@ -55,27 +55,27 @@ class Row:
     interval: Interval
     higher: int = 0
     lower: int = 0
-    chance: float = 1.0
-    raised: int = 0
+    p_value: float = 1.0
+    errors: int = 0
     error: str = ""
 
     @property
-    def above(self) -> bool:
-        """Whether it scores above the floor."""
-        return self.chance < LEVEL
+    def is_above_floor(self) -> bool:
+        """Whether the player scores significantly above the floor."""
+        return self.p_value < LEVEL
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What everybody scored.
+    """Results of all players.
 
     Attributes:
-        episodes: of each player.
-        floor: what the random player scored.
-        rows: the players', in the order of `PLAYERS`.
-        ceiling: the mean score of the best player, None where the environment states none.
-        rewards: the least and the greatest reward of a step.
-        reached: episodes in which the random player scored above 0.
+        episodes: Number of episodes of each player.
+        floor: Result of the random player.
+        rows: Results of the scripted players, in the order of `PLAYERS`.
+        ceiling: Mean optimal score; None if the environment states none.
+        rewards: Minimum and maximum reward of a step.
+        scoring_episodes: Number of the random player's episodes with a score above 0.
     """
 
     episodes: int
@@ -83,48 +83,44 @@ class Panel:
     rows: tuple[Row, ...]
     ceiling: float | None
     rewards: Interval
-    reached: int
+    scoring_episodes: int
 
     def row(self, player: str) -> Row:
-        """Return a player's row."""
+        """Return the result of a player."""
         return next(row for row in self.rows if row.player == player)
 
     @property
     def idle(self) -> tuple[Row, ...]:
-        """The rows of those who do not play."""
+        """Results of the players that take no actions."""
         return tuple(row for row in self.rows if not PLAYERS[row.player].plays)
 
 
 @dataclass
 class _Scores:
-    """What a player got so far."""
-
     scores: list[float] = field(default_factory=list)
-    raised: int = 0
+    errors: int = 0
     error: str = ""
 
 
 def play_panel(subject: Subject, episodes: int, advance: Callable[[int], None]) -> Panel:
-    """Play everybody on the seeds from 0 on, of the split "train" where there is one.
+    """Let all players play the seeds from 0 on, in the train split if there is one.
 
     Args:
-        subject: the environment.
-        episodes: of each player.
-        advance: told of each seed that is played.
+        subject: The environment.
+        episodes: Number of episodes of each player.
+        advance: Called with 1 after each seed.
 
     Raises:
-        UserError: if the environment cannot be made, or a score lies outside `score_range`.
+        UserError: If the environment cannot be made, or a score is outside `score_range`.
     """
     return _Session(subject).panel(episodes, advance)
 
 
 class _Session:
-    """An environment, and what was seen of it."""
-
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._factory = subject.splits.get("train", subject.make_env)
-        self._env = self._made()
+        self._env = self._make()
         self._turns = turns_of(subject, self._env) or LONGEST
         self._rewards: list[float] = [float("inf"), float("-inf")]
         self._usual = self._most_listed()
@@ -133,7 +129,7 @@ class _Session:
         found = {name: _Scores() for name in (FLOOR, *PLAYERS)}
         ceilings: list[float] = []
         for seed in range(episodes):
-            # All players of an instance in a row, as games keep the instances they made last.
+            # All players of an instance in a row, as games cache their latest instances.
             for name, scores in found.items():
                 self._play(name, seed, scores)
             if (ceiling := self._ceiling(seed)) is not None:
@@ -150,16 +146,16 @@ class _Session:
             sum(score > 0 for score in found[FLOOR].scores),
         )
 
-    def _made(self) -> AnyEnv:
+    def _make(self) -> AnyEnv:
         try:
             return make(self._factory)
-        # The environment may be anybody's, and raise anything.
+        # Third-party code may raise any exception.
         except (Exception, SystemExit) as error:
             raise UserError(f"the environment cannot be made: {described(error)}", 1) from error
 
     def _most_listed(self) -> str:
         counts: Counter[str] = Counter()
-        for seed in range(_SCOUTED):
+        for seed in range(_FIRST_TURNS):
             try:
                 _, info = self._env.reset(seed=seed)
                 counts.update(self._names(info) or [self._sample(info, Random(seed))])
@@ -174,33 +170,33 @@ class _Session:
             raise UserError(str(error).partition("\n")[0], 1) from error
         except UserError:
             raise
-        # The environment may be anybody's, and raise anything: that is a finding.
+        # Third-party code may raise any exception, which is counted.
         except (Exception, SystemExit) as error:  # noqa: BLE001
-            scores.raised += 1
+            scores.errors += 1
             scores.error = scores.error or f"seed {seed}: {described(error)}"
             score = 0.0
-            self._env = self._made()
+            self._env = self._make()
         scores.scores.append(score)
 
     def _score(self, name: str, seed: int) -> float:
-        """Play an episode and return its score as a share of the range."""
+        """Play an episode and return its score, scaled to [0, 1]."""
         env = self._env
-        answerer = self._random(seed) if name == FLOOR else PLAYERS[name].answer
+        policy = self._random(seed) if name == FLOOR else PLAYERS[name].answer
         rng = Random(f"certificate {name} {seed}")
         observation, info = env.reset(seed=seed)
         steps = [PlayedStep(observation, 0.0, False, False, info, ())]
-        given: list[tuple[str, float]] = []
-        while not steps[-1].ended and len(given) < self._turns:
-            answer = answerer(self._turn(steps, given, rng))
+        responses: list[tuple[str, float]] = []
+        while not steps[-1].ended and len(responses) < self._turns:
+            answer = policy(self._turn(steps, responses, rng))
             result = env.step(answer)
             steps.append(PlayedStep(*result, ()))
             reward = float(result[1])
-            given.append((answer, reward))
+            responses.append((answer, reward))
             self._rewards = [min(self._rewards[0], reward), max(self._rewards[1], reward)]
-        answers = tuple(answer for answer, _ in given)
-        return self._share(self._subject.score_of(PlayedEpisode(seed, None, answers, tuple(steps))))
+        answers = tuple(answer for answer, _ in responses)
+        return self._scale(self._subject.score_of(PlayedEpisode(seed, None, answers, tuple(steps))))
 
-    def _share(self, score: float) -> float:
+    def _scale(self, score: float) -> float:
         low, high = self._subject.score_range
         if not low - _ROUNDING <= score <= high + _ROUNDING:
             raise UserError(
@@ -210,7 +206,7 @@ class _Session:
             )
         return min(max((score - low) / (high - low), 0.0), 1.0)
 
-    def _random(self, seed: int) -> Answerer:
+    def _random(self, seed: int) -> Policy:
         inner = self._env.unwrapped
         if isinstance(inner, TextEnv):
             stream = RandomStream("certificate", seed)
@@ -218,13 +214,13 @@ class _Session:
         return lambda turn: turn.sample()
 
     def _turn(
-        self, steps: Sequence[PlayedStep], given: list[tuple[str, float]], rng: Random
+        self, steps: Sequence[PlayedStep], responses: list[tuple[str, float]], rng: Random
     ) -> Turn:
         info = steps[-1].info
         return Turn(
             steps[0].observation,
             steps[-1].observation,
-            given,
+            responses,
             self._names(info),
             self._usual,
             self._say,
@@ -253,25 +249,25 @@ class _Session:
             return None
         try:
             _, info = self._env.reset(seed=seed)
-            return self._share(self._subject.expected_score(self._env, info))
+            return self._scale(self._subject.expected_score(self._env, info))
         except CheckSkipped:
             return None
 
 
 def _rows(found: dict[str, _Scores]) -> tuple[Row, ...]:
-    """Return the players' rows, their chances adjusted for one another."""
+    """Return the players' results with adjusted p-values."""
     counts = {
         name: count_higher_and_lower(found[name].scores, found[FLOOR].scores) for name in PLAYERS
     }
-    chances = holm([mcnemar_p(*counts[name]) for name in PLAYERS])
+    p_values = holm([mcnemar_p(*counts[name]) for name in PLAYERS])
     return tuple(
-        _row(name, found[name], *counts[name], chance)
-        for name, chance in zip(PLAYERS, chances, strict=True)
+        _row(name, found[name], *counts[name], p_value)
+        for name, p_value in zip(PLAYERS, p_values, strict=True)
     )
 
 
-def _row(player: str, found: _Scores, higher: int = 0, lower: int = 0, chance: float = 1.0) -> Row:
+def _row(player: str, found: _Scores, higher: int = 0, lower: int = 0, p_value: float = 1.0) -> Row:
     interval = mean_interval([[score] for score in found.scores])
     return Row(
-        player, mean(found.scores), interval, higher, lower, chance, found.raised, found.error
+        player, mean(found.scores), interval, higher, lower, p_value, found.errors, found.error
     )

@@ -1,7 +1,4 @@
-"""Scripted players for any text environment, who do not play or hardly do.
-
-A player is a function from a `Turn` to an answer.
-"""
+"""Scripted players for any text environment, which exploit it rather than play it."""
 
 from __future__ import annotations
 
@@ -17,17 +14,17 @@ from ragen_bench.statistics import mean
 
 @dataclass(slots=True)
 class Turn:
-    """What a player is asked.
+    """Inputs of a scripted player in one turn.
 
     Attributes:
-        first: the first observation of the episode.
-        observation: the latest one.
-        answers: those that were given in this episode, each with the reward that it got.
-        names: the actions that the environment lists now; empty if it lists none.
-        usual: the action that is listed most often in first turns; else the most frequent answer.
-        say: writes an action, or any text in its place, in the form of an answer.
-        sample: draws a random answer in form.
-        random: decides what else is random.
+        first: First observation of the episode.
+        observation: Latest observation.
+        answers: Responses in this episode so far, each with its reward.
+        names: Legal actions; empty if the environment lists none.
+        usual: Most frequent legal action, or else sampled response, of first turns.
+        say: Formats an action, or another text, as a response.
+        sample: Draws a random valid response.
+        random: Source of all other randomness.
     """
 
     first: str
@@ -40,20 +37,20 @@ class Turn:
     random: Random
 
 
-Answerer: TypeAlias = Callable[[Turn], str]
+Policy: TypeAlias = Callable[[Turn], str]
 
 
-class Scripted(NamedTuple):
-    """A player.
+class ScriptedPlayer(NamedTuple):
+    """A scripted player.
 
     Attributes:
-        answer: what it answers.
-        plays: whether its answers are actions of the environment. Who does not play has no
-            business above the floor; who does may have.
-        about: what it does, in a few words.
+        answer: Function from a turn to the response.
+        plays: Whether it takes actions of the environment. A player that takes no actions must
+            not score above the random baseline. A player that acts may.
+        about: Description in a few words.
     """
 
-    answer: Answerer
+    answer: Policy
     plays: bool
     about: str
 
@@ -93,7 +90,7 @@ def _copy(turn: Turn) -> str:
 
 @lru_cache(maxsize=256)
 def _examples(prompt: str) -> tuple[str, ...]:
-    """Return what looks like an example of an answer, the last one first, else the last line."""
+    """Return the example responses in a prompt, the last one first; else its last line."""
     found = tuple(dict.fromkeys(reversed(_EXAMPLE.findall(prompt))))
     return found or (prompt.rstrip().rpartition("\n")[2],)
 
@@ -120,11 +117,11 @@ _OTHER_BRACKETS = str.maketrans("<>[]", "{}()")
 
 
 def _greedy(turn: Turn) -> str:
-    """Repeat what paid best in this episode if it paid at all, else try what was not tried yet."""
-    paid: dict[str, list[float]] = {}
+    """Repeat the response with the best mean reward if positive, else try an untried action."""
+    rewards_of: dict[str, list[float]] = {}
     for answer, reward in turn.answers:
-        paid.setdefault(answer, []).append(reward)
-    means = {answer: mean(rewards) for answer, rewards in paid.items()}
+        rewards_of.setdefault(answer, []).append(reward)
+    means = {answer: mean(rewards) for answer, rewards in rewards_of.items()}
     best = max(means, key=means.__getitem__, default=turn.say(turn.usual))
     if means.get(best, 0.0) > 0:
         return best
@@ -133,13 +130,13 @@ def _greedy(turn: Turn) -> str:
 
 
 PLAYERS = {
-    "null": Scripted(_null, False, "says nothing"),
-    "echo": Scripted(_echo, False, "repeats the latest observation"),
-    "copy": Scripted(_copy, False, "copies the examples of the first observation"),
-    "inject": Scripted(_inject, False, "tags, system messages, false rewards, code"),
-    "broken": Scripted(_broken, False, "a random answer with its form broken"),
-    "constant": Scripted(_constant, True, "always the action that is listed most often"),
-    "first": Scripted(_first, True, "always the action that is listed first"),
-    "greedy": Scripted(_greedy, True, "what paid in this episode, else what is untried"),
+    "null": ScriptedPlayer(_null, False, "says nothing"),
+    "echo": ScriptedPlayer(_echo, False, "repeats the latest observation"),
+    "copy": ScriptedPlayer(_copy, False, "copies the examples of the first observation"),
+    "inject": ScriptedPlayer(_inject, False, "tags, system messages, false rewards, code"),
+    "broken": ScriptedPlayer(_broken, False, "a random answer with its form broken"),
+    "constant": ScriptedPlayer(_constant, True, "always the action that is listed most often"),
+    "first": ScriptedPlayer(_first, True, "always the action that is listed first"),
+    "greedy": ScriptedPlayer(_greedy, True, "what paid in this episode, else what is untried"),
 }
-"""Each by its name, in the order of tables."""
+"""Scripted players by name, in the order of tables."""

@@ -1,44 +1,44 @@
-"""OpenEnv's questions of an environment, each in our own words and with how it is answered.
+"""OpenEnv's questions about an environment, each with the function that answers it.
 
-The ids and their number are those of `severity-v2.json`, which OpenEnv installs; RFC 008 explains
-them. OpenEnv itself is not imported here.
+The ids are those of `severity-v2.json`, which OpenEnv installs; RFC 008 explains them. The texts
+are our own. This module does not import OpenEnv.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ragen_bench.audit.certificate import answers, looks
+from ragen_bench.audit.certificate import answers, checks
 from ragen_bench.audit.certificate.answers import (
     NO_PACKAGE,
-    Answering,
-    at_the_floor,
-    both,
+    AnswerFunction,
+    combine,
     exempt,
-    kit,
+    for_suite,
     not_asked,
-    own,
-    packaged,
+    of_package,
+    run_kit,
+    stays_at_floor,
     with_openenv,
 )
 
 OPENENV = "0.10.0"
-"""The release of OpenEnv whose questions these are."""
+"""OpenEnv's release that defines these questions."""
 POLICY = "v2"
-"""The version of its severity policy."""
+"""Version of OpenEnv's severity policy."""
 
 
 class Question(NamedTuple):
-    """A question and its answer's evidence.
+    """A question and the function that answers it.
 
     Attributes:
-        text: in our own words.
-        answer: from the evidence to the answer.
-        plays: whether the panel is played for it.
+        text: Question in our own words.
+        answer: Function from the evidence to the answer.
+        plays: Whether the answer needs the panel of scripted players.
     """
 
     text: str
-    answer: Answering
+    answer: AnswerFunction
     plays: bool = False
 
 
@@ -52,111 +52,116 @@ _NO_PARTS = "the kit is told nothing of the parts of its reward"
 _NO_TOOLS = "none are declared: an answer is a text"
 
 _STATIC = {
-    "manifest": Question("Is its manifest valid and within bounds?", packaged(looks.manifest)),
-    "reproducible_build": Question(
-        "Do two builds give the same image?",
-        own(
-            exempt(_NO_BUILD),
-            NO_PACKAGE,
-        ),
+    "manifest": Question(
+        "Is its manifest valid and within bounds?", of_package(checks.check_manifest)
     ),
-    "image_hygiene": Question("Is the image clean?", packaged(looks.hygiene)),
-    "layout": Question("Is the package free of archives?", packaged(looks.layout)),
+    "reproducible_build": Question(
+        "Do two builds give the same image?", for_suite(exempt(_NO_BUILD), NO_PACKAGE)
+    ),
+    "image_hygiene": Question("Is the image clean?", of_package(checks.check_hygiene)),
+    "layout": Question("Is the package free of archives?", of_package(checks.check_layout)),
     "sbom": Question(
         "Does a list of its software come with the image?",
-        own(exempt(_NO_LIST), NO_PACKAGE),
+        for_suite(exempt(_NO_LIST), NO_PACKAGE),
     ),
-    "oci_labels": Question("Do labels say what the image is?", packaged(looks.labels)),
-    "resource_declaration": Question("Are its resources declared?", packaged(looks.resources)),
-    "timeout_ceiling": Question("Is an episode's time bounded?", packaged(looks.timeout)),
+    "oci_labels": Question("Do labels say what the image is?", of_package(checks.check_labels)),
+    "resource_declaration": Question(
+        "Are its resources declared?", of_package(checks.check_resources)
+    ),
+    "timeout_ceiling": Question("Is an episode's time bounded?", of_package(checks.check_timeout)),
     "dependency_pinning": Question(
-        "Has everything it installs one version?", packaged(looks.pinned)
+        "Has everything it installs one version?", of_package(checks.check_pins)
     ),
     "task_distribution_pinning": Question(
-        "Are its instances fixed?", own(looks.shipped, _NO_SPLITS)
+        "Are its instances fixed?", for_suite(checks.check_shipped, _NO_SPLITS)
     ),
 }
 _RUNTIME = {
-    "startup": Question("Does it start, reset and step?", kit("reset_and_step", "close_twice")),
+    "startup": Question("Does it start, reset and step?", run_kit("reset_and_step", "close_twice")),
     "reward_well_formed": Question(
         "Is every reward a finite number in the declared range?",
         lambda evidence: (
-            both(kit("rewards"), with_openenv(looks.rewards_in_range))
+            combine(run_kit("rewards"), with_openenv(checks.check_reward_range))
             if evidence.is_registered
-            else kit("rewards")
+            else run_kit("rewards")
         )(evidence),
         plays=True,
     ),
     "rubric_introspectable": Question(
         "Can the parts of its reward be inspected?",
-        own(
-            exempt(_NO_RUBRIC),
-            _NO_PARTS,
-        ),
+        for_suite(exempt(_NO_RUBRIC), _NO_PARTS),
     ),
     "observation_schema": Question(
-        "Does every observation have the declared form?", kit("observation_space", "action_space")
+        "Does every observation have the declared form?",
+        run_kit("observation_space", "action_space"),
     ),
     "state_contract": Question(
-        "Does its state name the episode and count the steps?", with_openenv(looks.state)
+        "Does its state name the episode and count the steps?", with_openenv(checks.check_state)
     ),
     "trajectory_record": Question(
         "Is an episode recorded?",
         exempt("the server keeps none; `ragen-bench evaluate` records every turn"),
     ),
     "reward_attribution": Question(
-        "Is each part of a reward attributed?", own(exempt("a reward has no parts"), _NO_PARTS)
+        "Is each part of a reward attributed?",
+        for_suite(exempt("a reward has no parts"), _NO_PARTS),
     ),
     "tool_declaration_accuracy": Question("Are the declared tools there?", exempt(_NO_TOOLS)),
     "task_declaration_accuracy": Question(
-        "Are there as many tasks as declared?", with_openenv(looks.tasks)
+        "Are there as many tasks as declared?", with_openenv(checks.check_tasks)
     ),
     "seed_control": Question(
-        "Does the seed decide the instance?", kit("seeds_matter", "reset_forgets")
+        "Does the seed decide the instance?", run_kit("seeds_matter", "reset_forgets")
     ),
     "episode_determinism": Question(
         "Does the same seed give the same episode?",
-        kit("same_seed_same_episode", "global_random_not_read"),
+        run_kit("same_seed_same_episode", "global_random_not_read"),
     ),
-    "network_policy": Question("Does play stay off the network?", looks.network),
-    "host_containment": Question("Does play leave files and processes alone?", looks.machine),
+    "network_policy": Question("Does play stay off the network?", checks.check_network),
+    "host_containment": Question(
+        "Does play leave files and processes alone?", checks.check_machine
+    ),
     "resource_bounds": Question(
-        "Does every episode end, whatever is answered?", kit("episode_ends", "hostile_text")
+        "Does every episode end, whatever is answered?", run_kit("episode_ends", "hostile_text")
     ),
     "episode_isolation": Question(
         "Do episodes leave each other alone?",
-        kit("two_in_turns", "two_in_threads", "info_is_the_callers", "global_random_not_written"),
+        run_kit(
+            "two_in_turns", "two_in_threads", "info_is_the_callers", "global_random_not_written"
+        ),
     ),
     "oracle_containment": Question(
-        "Is the solution kept from the player?", with_openenv(looks.secrets)
+        "Is the solution kept from the player?", with_openenv(checks.check_secrets)
     ),
 }
 _SEMANTIC = {
     "oracle_max": Question(
         "Does the best player reach the best score?",
         lambda evidence: (
-            answers.best_reached(both(kit("oracle_reaches_ceiling"), looks.solved))
+            answers.reaches_best(combine(run_kit("oracle_reaches_ceiling"), checks.check_solved))
             if evidence.is_registered
-            else kit("oracle_reaches_ceiling")
+            else run_kit("oracle_reaches_ceiling")
         )(evidence),
     ),
     "floor_gap": Question(
-        "Is doing nothing worth much less than the best?", answers.floor_gap, plays=True
+        "Is doing nothing worth much less than the best?", answers.has_floor_gap, plays=True
     ),
     "canary_floor": Question(
         "Do broken and injected answers stay at the floor?",
-        at_the_floor("broken", "inject"),
+        stays_at_floor("broken", "inject"),
         plays=True,
     ),
     "no_solution_leakage": Question(
-        "Does repeating what is shown stay at the floor?", at_the_floor("echo", "copy"), plays=True
+        "Does repeating what is shown stay at the floor?",
+        stays_at_floor("echo", "copy"),
+        plays=True,
     ),
     "verifier_determinism": Question(
-        "Are the same answers scored alike?", kit("same_seed_same_episode", "reset_forgets")
+        "Are the same answers scored alike?", run_kit("same_seed_same_episode", "reset_forgets")
     ),
     "verifier_portability": Question(
         "Are they scored alike in other processes and copies?",
-        kit("same_seed_in_other_processes", "deepcopy", "pickle"),
+        run_kit("same_seed_in_other_processes", "deepcopy", "pickle"),
     ),
     "resource_envelope": Question(
         "Does it stay within the declared resources?",
@@ -164,7 +169,7 @@ _SEMANTIC = {
     ),
     "replayability": Question(
         "Does a recorded episode play again?",
-        kit("same_seed_same_episode", "same_seed_in_other_processes"),
+        run_kit("same_seed_same_episode", "same_seed_in_other_processes"),
     ),
 }
 _HUB = {
@@ -178,7 +183,9 @@ _HUB = {
     "immutable_versioning": Question("Does a version never change?", not_asked(_OPERATOR)),
 }
 _STATISTICAL = {
-    "reward_reachability": Question("Does a beginner ever score?", answers.reached, plays=True),
+    "reward_reachability": Question(
+        "Does a beginner ever score?", answers.is_reward_reachable, plays=True
+    ),
     "difficulty_separation": Question("Do better models score more?", not_asked(_MODELS)),
     "headroom": Question("Is there room above the best model?", not_asked(_MODELS)),
     "variance_bound": Question("Is a model's reward steady enough?", not_asked(_MODELS)),
@@ -186,10 +193,10 @@ _STATISTICAL = {
         "Do models improve by training?", not_asked("of whoever trains; see the results' studies")
     ),
     "adversarial_floor": Question(
-        "Is nobody above the floor without playing?", at_the_floor(), plays=True
+        "Is nobody above the floor without playing?", stays_at_floor(), plays=True
     ),
     "gameability_gap": Question(
-        "Are scripted players far from the best?", answers.mindless_gap, plays=True
+        "Are scripted players far from the best?", answers.has_mindless_gap, plays=True
     ),
 }
 
@@ -204,4 +211,4 @@ QUESTIONS = {
     )
     for name, question in questions.items()
 }
-"""Every question by OpenEnv's id."""
+"""All questions by OpenEnv's ids."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragen_bench.errors import UserError
-from ragen_bench.export.card import card
+from ragen_bench.export.card import render_card
 from ragen_bench.leaderboard.announcements.draws import DRAWS
 from ragen_bench.leaderboard.announcements.files import render_json
 from ragen_bench.leaderboard.errors import EntryError
@@ -104,7 +104,7 @@ def _fill(
     lines = render_csv(ranked)
     texts |= {"leaderboard.json": render_json_export(ranked, sources), "leaderboard.csv": lines}
     rows = sum(len(entry.figures.rows) for entry in entries)
-    texts["README.md"] = card(
+    texts["README.md"] = render_card(
         "ragen's leaderboard", _ABOUT, "entries", "leaderboard.csv", rows, ["leaderboard"]
     )
     for name, text in texts.items():

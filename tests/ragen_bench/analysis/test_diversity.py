@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.analysis.diversity import compression_ratio, distinct, diversity
+from ragen_bench.analysis.diversity import compression_ratio, distinct_fraction, measure_diversity
 
 
 def test_one_template_and_no_template():
-    same = diversity(["the box is above me"] * 4)
+    same = measure_diversity(["the box is above me"] * 4)
     assert same["distinct"] == [0.25, 0.25, 0.25]
     assert same["repeated"] == 1
-    other = diversity(["a b c", "d e f", "g h i", "j k l"])
+    other = measure_diversity(["a b c", "d e f", "g h i", "j k l"])
     assert other["distinct"] == [1, 1, 1]
     assert (other["repeated"], other["thoughts"]) == (0, 4)
     assert same["compression"] > 2.5 > other["compression"]
@@ -31,18 +31,18 @@ def test_one_template_and_no_template():
     ],
 )
 def test_distinct(texts, n, expected):
-    assert distinct(texts, n) == expected
+    assert distinct_fraction(texts, n) == expected
 
 
 def test_repeats_are_counted_on_all_sides():
-    assert diversity(["x", "x", "y"])["repeated"] == pytest.approx(2 / 3)
-    assert diversity(["x"]) is None
-    assert diversity([]) is None
+    assert measure_diversity(["x", "x", "y"])["repeated"] == pytest.approx(2 / 3)
+    assert measure_diversity(["x"]) is None
+    assert measure_diversity([]) is None
 
 
 @given(st.lists(st.text(st.characters()), min_size=2, max_size=5))
 def test_any_texts_are_measured(texts):
-    found = diversity(texts)
+    found = measure_diversity(texts)
     assert all(share is None or 0 < share <= 1 for share in found["distinct"])
     assert found["compression"] >= 0
 

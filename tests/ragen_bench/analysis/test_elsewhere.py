@@ -27,7 +27,7 @@ def counts(games):
         found.add_boards(index, boards)
         for turn, thought in thoughts.items():
             found.add_thought(index, turn, thought)
-    return found.counts()
+    return found.count_claims()
 
 
 def test_a_thought_is_judged_on_the_next_instance_and_the_last_one_on_the_first():
@@ -51,7 +51,7 @@ def test_thoughts_of_other_samples_count_beside_the_boards_of_the_first():
         found.add_boards(index, boards)
     for _ in range(3):
         found.add_thought(0, 1, BELOW)
-    assert found.counts() == {"true": 3, "false": 0}
+    assert found.count_claims() == {"true": 3, "false": 0}
 
 
 @pytest.mark.parametrize(

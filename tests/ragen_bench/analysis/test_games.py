@@ -5,7 +5,7 @@ import itertools
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragen_bench.analysis import label
+from ragen_bench.analysis import find_failure
 from ragen_bench.suites import make_env
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
@@ -78,7 +78,7 @@ def test_the_first_dead_turn_is_the_first_that_no_search_can_solve(name, index, 
             dead = number
     if dead is None and not solved and not room.can_be_solved(state):
         dead = number
-    failure = label(played(name, index, used))
+    failure = find_failure(played(name, index, used))
     if solved:
         assert failure is None
     elif dead is None:
@@ -121,7 +121,7 @@ def test_the_chance_of_the_last_turn_is_that_of_counting_rolls(index, sample, le
 def test_the_oracle_never_chooses_badly():
     for name in ("FrozenLake", "FrozenLakeMild", "FrozenLakeLarge"):
         for index in range(12):
-            failure = label(played(name, index, "oracle", sample=index))
+            failure = find_failure(played(name, index, "oracle", sample=index))
             assert failure is None or failure.label in ("fell_unlucky", "budget_unlucky")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.analysis import Failure, label
+from ragen_bench.analysis import Failure, find_failure
 from ragen_bench.analysis.failures import COMMON
 from ragen_bench.analysis.labelers import find_labeler, find_labels
 from ragen_bench.models import Completion
@@ -183,7 +183,7 @@ FORMS = [
 
 
 def check(episode, wanted):
-    assert label(episode) == (wanted and Failure(*wanted))
+    assert find_failure(episode) == (wanted and Failure(*wanted))
 
 
 def turns(script):
@@ -388,7 +388,7 @@ def test_twenty_questions(answers, wanted):
 
 
 def test_a_found_word_is_no_failure():
-    assert label(played("TwentyQuestions", 0, "oracle")) is None
+    assert find_failure(played("TwentyQuestions", 0, "oracle")) is None
 
 
 @pytest.mark.parametrize(("name", "answers", "wanted"), FORMS)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ragen_bench.analysis import analyse
-from ragen_bench.analysis.reasoning import thought_of_turn
+from ragen_bench.analysis.reasoning import read_thought
 from ragen_bench.models import Completion
 from ragen_bench.runs.directory import RunDirectory
 from tests.ragen_bench.analysis.support import config, record
@@ -121,4 +121,4 @@ def test_what_differs_from_its_replay_is_left_out(run):
     ],
 )
 def test_the_thought_of_a_turn(answer, reasoning, expected):
-    assert thought_of_turn(SimpleNamespace(answer=answer, reasoning=reasoning)) == expected
+    assert read_thought(SimpleNamespace(answer=answer, reasoning=reasoning)) == expected

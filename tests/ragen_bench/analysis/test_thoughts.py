@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.plans import agree, plan_of
+from ragen_bench.analysis.plans import is_followed, read_plan
 from ragen_bench.analysis.words import LONGEST_THOUGHT
 from ragen_envs.core.scene import Scene
 from ragen_envs.games.cube.rules import ACTIONS as TURNS
@@ -59,7 +59,7 @@ def plans(labelled):
     """Return how many plans were read rightly, how many wrongly, and how many there are."""
     right = wrong = 0
     for one, actions, most, _ in labelled:
-        found = " ".join(plan_of(one.text, actions, most))
+        found = " ".join(read_plan(one.text, actions, most))
         right += found == one.plan != ""
         wrong += found not in ("", one.plan)
     return right, wrong, sum(one.plan != "" for one, *_ in labelled)
@@ -114,14 +114,14 @@ def test_thoughts_in_another_manner():
     ],
 )
 def test_agreement_goes_as_far_as_the_shorter_one(plan, answered, expected):
-    assert agree(plan.split(), answered.split()) is expected
+    assert is_followed(plan.split(), answered.split()) is expected
 
 
 def test_an_arm_may_have_any_name_and_only_the_last_choice_counts():
     arms = ("Sofa (old)", "A+")
-    assert plan_of("I choose the Sofa (old), because it is steady.", arms, 1) == ("Sofa (old)",)
-    assert plan_of("I pick Dragon. No, I pick Teacher.", ARMS, 1) == ("Teacher",)
-    assert plan_of("I pick Dragon. No, I pick Teacher.", ARMS, 2) == ("Dragon", "Teacher")
+    assert read_plan("I choose the Sofa (old), because it is steady.", arms, 1) == ("Sofa (old)",)
+    assert read_plan("I pick Dragon. No, I pick Teacher.", ARMS, 1) == ("Teacher",)
+    assert read_plan("I pick Dragon. No, I pick Teacher.", ARMS, 2) == ("Dragon", "Teacher")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_an_arm_may_have_any_name_and_only_the_last_choice_counts():
     ],
 )
 def test_names_that_begin_alike_are_told_apart(thought, plan):
-    assert " ".join(plan_of(thought, TURNS, 5)) == plan
+    assert " ".join(read_plan(thought, TURNS, 5)) == plan
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_names_that_begin_alike_are_told_apart(thought, plan):
     ],
 )
 def test_squares_of_minesweeper_are_opened(thought, plan):
-    assert plan_of(thought, names_of(5, 5), 1) == plan
+    assert read_plan(thought, names_of(5, 5), 1) == plan
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_squares_of_minesweeper_are_opened(thought, plan):
     ],
 )
 def test_codes_of_mastermind_are_guessed(thought, plan):
-    assert plan_of(thought, all_codes(3).names, 1) == plan
+    assert read_plan(thought, all_codes(3).names, 1) == plan
 
 
 WORDS = {"above": (-1, 0), "below": (1, 0), "left of": (0, -1), "right of": (0, 1)}
@@ -252,12 +252,12 @@ def test_denials_that_may_mean_something_else_are_not_read(thought):
     ],
 )
 def test_lists_that_are_no_plan(thought):
-    assert plan_of(thought, ACTIONS, 5) == ()
+    assert read_plan(thought, ACTIONS, 5) == ()
 
 
 def test_first_letters_are_read_only_where_they_tell_actions_apart():
-    assert plan_of("Answer: D", ARMS, 1) == ("Dragon",)
-    assert plan_of("Answer: D", ("Dragon", "Dentist"), 1) == ()
+    assert read_plan("Answer: D", ARMS, 1) == ("Dragon",)
+    assert read_plan("Answer: D", ("Dragon", "Dentist"), 1) == ()
 
 
 @given(st.lists(SQUARES, min_size=2, max_size=2, unique=True), SQUARES, st.booleans())
@@ -290,7 +290,7 @@ def test_on_and_beside(box, on, beside):
 
 @given(st.text(st.characters(), max_size=200))
 def test_any_thought_is_read_without_an_error(thought):
-    assert plan_of(thought, ACTIONS, 5) is not None
+    assert read_plan(thought, ACTIONS, 5) is not None
     assert claims_of(thought, IN_ROOM).unread >= 0
 
 
@@ -302,5 +302,5 @@ def test_what_lies_beyond_a_bound_is_not_read(part):
     # Quadratic reading of the whole would take minutes; the sentences' bound keeps it short.
     for thought in (part * 200_000, (part * 20 + ". ") * 5_000):
         read = thought[:LONGEST_THOUGHT]
-        assert plan_of(thought, ACTIONS, 5) == plan_of(read, ACTIONS, 5)
+        assert read_plan(thought, ACTIONS, 5) == read_plan(read, ACTIONS, 5)
         assert claims_of(thought, IN_ROOM) == claims_of(read, IN_ROOM)

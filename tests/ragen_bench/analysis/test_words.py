@@ -7,7 +7,7 @@ from re._parser import SubPattern, parse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.analysis.words import _END, sentences
+from ragen_bench.analysis.words import _END, split_sentences
 
 BY_BACKTRACKING = re.compile(r"[.!?;\n]+(?:\s|$)|\n")
 """The rule in its shortest form, which is quadratic in a run of marks."""
@@ -16,7 +16,7 @@ BY_BACKTRACKING = re.compile(r"[.!?;\n]+(?:\s|$)|\n")
 @given(st.text(st.sampled_from(".!?;\n \t\rx"), max_size=40))
 def test_sentences_end_as_the_rule_says(thought):
     parts = (" ".join(part.split()) for part in BY_BACKTRACKING.split(thought))
-    assert list(sentences(thought)) == [part for part in parts if part]
+    assert list(split_sentences(thought)) == [part for part in parts if part]
 
 
 @given(st.text(st.sampled_from(".!?;\n \rx"), max_size=40), st.integers(0, 40))

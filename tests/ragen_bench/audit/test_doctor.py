@@ -89,10 +89,10 @@ def test_a_healthy_model(evaluation):
     ("patient", "name", "status", "says"),
     [
         (Patient(GOOD, gone=True), "model", "FAIL", "nothing listens at http://127.0.0.1:9"),
-        (Patient(""), "answers", "FAIL", "0 of 6 questions: it says nothing"),
+        (Patient(""), "answers", "FAIL", "0 of 6 questions: all responses are empty"),
         (Patient(GOOD, " \n"), "answers", "warn", "3 of 6 questions"),
         (Patient("Up"), "form", "warn", "0 of 6 answers have it, 0 name known actions only"),
-        (Patient("x" * 90), "form", "warn", f"one that does not: '{'x' * 60}...'"),
+        (Patient("x" * 90), "form", "warn", f"an invalid one: '{'x' * 60}...'"),
         (Patient(GOOD, "Up"), "form", "ok", "3 of 6 answers have it, 3 name known actions only"),
         (
             Patient(GOOD.replace("Up", "Fly")),
@@ -111,15 +111,15 @@ def test_a_healthy_model(evaluation):
             Patient(GOOD, tokens=lambda limit: limit + 1),
             "limit",
             "FAIL",
-            "an answer took 21 tokens of 20 allowed",
+            "a response has 21 tokens, 20 are allowed",
         ),
         (
             Patient(GOOD, tokens=lambda limit: 9),
             "limit",
             "FAIL",
-            "an answer took 9 tokens of 4 allowed",
+            "a response has 9 tokens, 4 are allowed",
         ),
-        (Patient(GOOD, tokens=lambda limit: 0), "limit", "ok", "it counts no tokens"),
+        (Patient(GOOD, tokens=lambda limit: 0), "limit", "ok", "reports no token counts"),
         (Patient(*[GOOD] * 7, "Up"), "repeats", "warn", "asked again, 1 of 6 answers differ"),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_model_that_comes_to_no_answer_is_told_so(evaluation):
         assert found["answers"].status == "FAIL"
         assert "add --format answer and raise --max-tokens" in found["answers"].detail
     mute = findings(Reasoner(text=""), evaluation)
-    assert "it says nothing; does it have a chat template?" in mute["answers"].detail
+    assert "all responses are empty; check its chat template" in mute["answers"].detail
 
 
 def test_a_context_without_room(evaluation):
@@ -219,5 +219,5 @@ def test_an_answer_of_twelve_seconds_takes_a_day(evaluation):
     assert doctor._range(60, 7200) == "60 s to 2 hours"
     assert doctor._range(7200, 7210) == "2 hours"
     completions = [Completion(text="no", completion_tokens=50)] * 4
-    pace = doctor._pace(dataclasses.replace(evaluation, samples=192), completions, 48.0)
+    pace = doctor._estimate_pace(dataclasses.replace(evaluation, samples=192), completions, 48.0)
     assert pace.detail.startswith("an answer of 50 tokens takes 12 s; 1,536 episodes take 5.1 to ")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ragen_bench.audit import audit_environment, count_guarantees, environment, steps_of
+from ragen_bench.audit import audit_environment, count_guarantees, count_steps, environment
 from ragen_envs.cli.build_held_out import held_out_files
 from ragen_envs.games.bandit.env import BanditEnv
 from ragen_envs.games.bandit_multi_pull.env import MultiPullEnv
@@ -42,7 +42,7 @@ def test_every_guarantee_holds_and_every_step_is_told(name, size):
     assert audit.problems == []
     assert (audit.levels, audit.held_out, audit.shipped) == (40, 2 * size, 2 * size)
     assert (audit.unsolved, audit.leaked, audit.doubled) == (0, 0, 0)
-    assert sum(steps) == steps_of(f"ragen/{name}", 40) == 40 + 4 * size + len(CHECKS)
+    assert sum(steps) == count_steps(f"ragen/{name}", 40) == 40 + 4 * size + len(CHECKS)
     assert set(CHECKS) <= set(doings)
     assert [outcome.name for outcome in audit.checks] == list(CHECKS)
     skipped = [outcome.name for outcome in audit.checks if outcome.status != "passed"]
@@ -88,7 +88,7 @@ def test_the_sealed_split_is_looked_at_when_asked(monkeypatch):
     audit = counted("Bandit-v0", sealed=True)
     assert (audit.held_out, audit.problems) == (768, [])
     for env, more in (("ragen/Bandit-v0", 256), ("ragen/TwentyQuestions-v0", 0)):
-        assert steps_of(env, 1, sealed=True) == steps_of(env, 1) + more
+        assert count_steps(env, 1, sealed=True) == count_steps(env, 1) + more
     assert counted("TwentyQuestions-v0", sealed=True).held_out == 120
 
 
@@ -197,7 +197,7 @@ def test_a_check_of_the_kit_that_fails_is_a_problem(monkeypatch):
 def test_only_the_first_example_of_a_problem_is_kept():
     audit = counted("Bandit-v0", levels=1)
     for example in ("first", "second"):
-        audit.broke("leaked", example)
-    audit.broke("doubled", "third")
+        audit.add_problem("leaked", example)
+    audit.add_problem("doubled", "third")
     assert audit.problems == ["leaked: first", "doubled: third"]
     assert replace(audit, problems=[]).problems == []

@@ -9,7 +9,7 @@ from atif import Trajectory
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.export.atif import export
-from ragen_bench.export.episodes import of_oracle, of_run
+from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.prompt import FIRST, opening
 from ragen_bench.runs.directory import read_run
@@ -67,7 +67,7 @@ def read(folder):
 )
 def test_a_run_is_told_turn_by_turn(tmp_path, player, response_format):
     run = finished(tmp_path / "run", player, response_format=response_format)
-    assert export(of_run(run), tmp_path / "out") == 20
+    assert export(read_run_episodes(run), tmp_path / "out") == 20
     found = read(tmp_path / "out")
     for record in run.episodes():
         game = record.env.partition("/")[2]
@@ -109,7 +109,7 @@ def test_a_run_is_told_turn_by_turn(tmp_path, player, response_format):
 
 
 def test_demonstrations_are_the_oracles_on_train_instances(tmp_path):
-    assert export(of_oracle({"ragen/Sokoban-v0": 3}, "answer"), tmp_path / "out") == 3
+    assert export(play_oracle_episodes({"ragen/Sokoban-v0": 3}, "answer"), tmp_path / "out") == 3
     found = read(tmp_path / "out")
     assert list(found) == [f"ragen_Sokoban-v0_train_0000{number}_000.json" for number in range(3)]
     for told in found.values():
@@ -120,7 +120,7 @@ def test_demonstrations_are_the_oracles_on_train_instances(tmp_path):
 
 def test_what_a_model_was_not_shown_is_noted(tmp_path):
     run = finished(tmp_path / "run", resolve("random"), history=1)
-    export(of_run(run), tmp_path / "out")
+    export(read_run_episodes(run), tmp_path / "out")
     for told in read(tmp_path / "out").values():
         assert told.notes.endswith("and of the later turns the last 1.")
 
@@ -128,7 +128,7 @@ def test_what_a_model_was_not_shown_is_noted(tmp_path):
 def test_an_environment_with_a_form_of_its_own_has_no_opening(tmp_path):
     guess = register_environment("tests.ragen_bench.third_party.external_games:external/Guess-v0")
     run = finished(tmp_path / "run", resolve("random"), instances={guess: 2}, samples=1)
-    assert export(of_run(run), tmp_path / "out") == 2
+    assert export(read_run_episodes(run), tmp_path / "out") == 2
     for name, told in read(tmp_path / "out").items():
         assert ":" not in name
         assert [step.source for step in told.steps[:2]] == ["system", "user"]
@@ -140,7 +140,7 @@ def test_a_broken_run_leaves_nothing(tmp_path):
     with run.episodes_file.open("a") as file:
         file.write("{}\n")
     with pytest.raises(UserError, match="line 21"):
-        export(of_run(run), tmp_path / "out")
+        export(read_run_episodes(run), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -174,7 +174,7 @@ class Caller(Player):
 
 def test_calls_of_the_form_tools_are_those_of_the_answer(tmp_path):
     run = finished(tmp_path / "run", Caller(), response_format="tools")
-    export(of_run(run), tmp_path / "out")
+    export(read_run_episodes(run), tmp_path / "out")
     found = read(tmp_path / "out")
     seen = Counter()
     for record in run.episodes():

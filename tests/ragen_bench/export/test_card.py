@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.cli.main import main
-from ragen_bench.export.card import TAGS, card, size_category
-from ragen_bench.export.episodes import of_oracle
+from ragen_bench.export.card import TAGS, render_card, size_category
+from ragen_bench.export.episodes import play_oracle_episodes
 from ragen_bench.export.parquet import export
 from tests.links import ROOT
 
@@ -30,7 +30,7 @@ def loaded(directory):
 
 def test_the_card_of_an_export(tmp_path):
     instances = {"ragen/Sokoban-v0": 3, "ragen/FrozenLake-v0": 2}
-    export(of_oracle(instances, "answer"), tmp_path / "set")
+    export(play_oracle_episodes(instances, "answer"), tmp_path / "set")
     read = loaded(tmp_path / "set")
     assert read.data.pretty_name == "Episodes of oracle"
     assert read.data.tags == [*TAGS, "rl-environment"]
@@ -58,7 +58,7 @@ def test_the_leaderboards_site_is_a_data_set_of_its_entries(tmp_path):
 @given(st.text())
 def test_any_name_is_read_back(name):
     name = name.encode("utf-8", "replace").decode()
-    read = DatasetCard(card(name, "About.", "test", "test.parquet", 1, [name]))
+    read = DatasetCard(render_card(name, "About.", "test", "test.parquet", 1, [name]))
     assert (read.data.pretty_name, read.data.tags[-1]) == (name, name)
 
 

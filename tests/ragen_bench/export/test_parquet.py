@@ -5,7 +5,7 @@ import pytest
 
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
-from ragen_bench.export.episodes import of_oracle, of_run
+from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
 from ragen_bench.export.parquet import SCHEMA, export
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.prompt import conversation
@@ -43,7 +43,7 @@ def finished(path, model, **changes):
 
 def test_a_run_is_read_back_row_by_row(tmp_path):
     run = finished(tmp_path / "run", resolve("random"))
-    assert export(of_run(run), tmp_path / "set") == 400  # more than one batch
+    assert export(read_run_episodes(run), tmp_path / "set") == 400  # more than one batch
     loaded = datasets.load_dataset(str(tmp_path / "set"))
     assert list(loaded) == ["val"]
     rows = list(loaded["val"])
@@ -65,13 +65,13 @@ def test_a_run_is_read_back_row_by_row(tmp_path):
 def test_the_split_keeps_its_name(tmp_path, split):
     instances = {"ragen/Bandit-v0": 2}
     run = finished(tmp_path / "run", resolve("random"), split=split, samples=1, instances=instances)
-    export(of_run(run), tmp_path / "set")
+    export(read_run_episodes(run), tmp_path / "set")
     assert list(datasets.load_dataset(str(tmp_path / "set"))) == [split]
 
 
 def test_demonstrations_are_the_oracles_on_train_instances(tmp_path):
     instances = {"ragen/Sokoban-v0": 12, "ragen/FrozenLake-v0": 12}
-    assert export(of_oracle(instances, "think"), tmp_path / "set") == 24
+    assert export(play_oracle_episodes(instances, "think"), tmp_path / "set") == 24
     rows = list(datasets.load_dataset(str(tmp_path / "set"))["train"])
     rooms = [row for row in rows if row["env"] == "ragen/Sokoban-v0"]
     assert [row["success"] for row in rooms] == [True] * 12
@@ -92,7 +92,7 @@ def test_texts_that_parquet_cannot_hold_lose_the_one_character(tmp_path):
 
     instances = {"ragen/Bandit-v0": 1}
     run = finished(tmp_path / "run", Strange(), samples=1, instances=instances)
-    export(of_run(run), tmp_path / "set")
+    export(read_run_episodes(run), tmp_path / "set")
     [row] = datasets.load_dataset(str(tmp_path / "set"))["val"]
     assert row["turns"][0]["answer"] == "a?b√"
 
@@ -100,7 +100,7 @@ def test_texts_that_parquet_cannot_hold_lose_the_one_character(tmp_path):
 def test_an_environment_with_a_form_of_its_own_has_no_opening(tmp_path):
     guess = register_environment("tests.ragen_bench.third_party.external_games:external/Guess-v0")
     run = finished(tmp_path / "run", resolve("random"), instances={guess: 2}, samples=1)
-    export(of_run(run), tmp_path / "set")
+    export(read_run_episodes(run), tmp_path / "set")
     for row in datasets.load_dataset(str(tmp_path / "set"))["val"]:
         observations = [turn["observation"] for turn in row["turns"]]
         answers = [turn["answer"] for turn in row["turns"]]
@@ -113,7 +113,7 @@ def test_a_broken_run_leaves_no_half_data_set(tmp_path):
     with run.episodes_file.open("a") as file:
         file.write("{}\n")
     with pytest.raises(UserError, match="line 401"):
-        export(of_run(run), tmp_path / "set")
+        export(read_run_episodes(run), tmp_path / "set")
     assert list((tmp_path / "set").iterdir()) == []
 
 

@@ -7,7 +7,7 @@ from inspect_ai.util import LimitExceededError
 
 from ragen_bench.episodes.episode import Episode, Task, derive_noise_seed
 from ragen_bench.inspect import envs
-from ragen_bench.inspect.solving import STORED, completion_of
+from ragen_bench.inspect.solving import STORE_KEY, read_completion
 from ragen_bench.models.base import Completion
 from ragen_bench.suites import make_env
 from ragen_envs.core.policies import oracle_answer
@@ -48,7 +48,7 @@ def test_the_epochs_of_a_sample_share_the_instance_and_differ_in_noise():
         first, rewards = set(), set()
         for epoch in range(1, task.epochs + 1):
             state, shown = play(task.solver, state_of(sample, epoch), same_arm(seed))
-            told = state.store.get(STORED)
+            told = state.store.get(STORE_KEY)
             assert (sample.metadata["seed"], told["rollout"]) == (
                 seed,
                 derive_noise_seed(3, epoch - 1),
@@ -73,7 +73,7 @@ def test_an_episode_that_a_limit_ends_is_scored_and_not_solved():
     state = state_of(task.dataset[0])
     with pytest.raises(LimitExceededError):
         play(task.solver, state, until_the_limit())
-    told = state.store.get(STORED)
+    told = state.store.get(STORE_KEY)
     assert (told["outcome"], told["success"], told["score"]) == ("limit", False, 0.0)
     assert len(told["rewards"]) == 1
 
@@ -82,7 +82,7 @@ def test_an_answer_without_room_in_the_context_ends_the_episode():
     task = envs(LAKE, limit=1)
     full = ModelOutput.from_content("scripted", "no room", stop_reason="model_length")
     state, _ = play(task.solver, state_of(task.dataset[0]), [full])
-    assert state.store.get(STORED)["outcome"] == "context_overflow"
+    assert state.store.get(STORE_KEY)["outcome"] == "context_overflow"
 
 
 def output(*content, stop_reason="stop"):
@@ -122,5 +122,5 @@ def output(*content, stop_reason="stop"):
     ],
 )
 def test_an_answer_as_the_harness_takes_it(said, response_format, text, reasoning, finish):
-    found = completion_of(output(*said, stop_reason="max_tokens"), response_format)
+    found = read_completion(output(*said, stop_reason="max_tokens"), response_format)
     assert (found.text, found.reasoning, found.finish) == (text, reasoning, finish)

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.label import label
+from ragen_bench.analysis.label import find_failure
 from ragen_bench.analysis.labelers import find_labeler
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.opponents.pair import ModelPair
@@ -30,5 +30,7 @@ def test_what_the_opponent_said_counts(tmp_path, questions, reply, wanted):
     pair = ModelPair(asks(*questions), Said(lambda _: reply), "plain")
     run = finish(tmp_path / "run", pair, samples=1, instances={GAME: 1})
     [episode] = run.episodes()
-    found = label(replay_episode(Replayer(run.config), episode, find_labeler(GAME).read_state))
+    found = find_failure(
+        replay_episode(Replayer(run.config), episode, find_labeler(GAME).read_state)
+    )
     assert (found.label, found.turn) == wanted

@@ -147,7 +147,7 @@ def test_a_killed_run_goes_on(folder):
 def test_a_look_at_the_model_and_the_environment(folder):
     done = run("doctor", "python:model:answer", "--env", GUESS, cwd=folder)
     assert done.returncode == 0, done.stdout
-    assert "oracle    not looked at: no environment has one" in done.stdout
+    assert "oracle    not checked: no environment has one" in done.stdout
     done = run("describe", GUESS, cwd=folder)
     assert "Guess a digit in four turns." in done.stdout
     assert f"{GUESS} has no oracle" in done.stdout

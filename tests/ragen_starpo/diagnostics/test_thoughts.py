@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.analysis.reasoning import thought_of_turn
+from ragen_bench.analysis.reasoning import read_thought
 from ragen_starpo.diagnostics.thoughts import (
     Thought,
     draw_thoughts,
@@ -63,7 +63,7 @@ def test_a_thought_is_the_tokens_from_its_first_word_to_its_end(family, space, w
     answer = f"{space}<think>{words}{rest}"
     played, tokenizer = trajectory(answer, family=family, ended=ended), tokenizer_in(family)
     thought = thought_of(played, family=family)
-    recorded = thought_of_turn(SimpleNamespace(answer=answer, reasoning=""))
+    recorded = read_thought(SimpleNamespace(answer=answer, reasoning=""))
     assert (thought is None) == (recorded == "")
     if thought is None:
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
-from ragen_bench.analysis.reasoning import thought_of_turn
+from ragen_bench.analysis.reasoning import read_thought
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.algorithms.masked import group_index, group_sizes, group_std
 from ragen_starpo.recipes.recipe import Recipe
@@ -60,7 +60,7 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
         "reward_deviation": mean_group_std(trajectories),
         "turns": len(turns) / len(trajectories),
         "answer_tokens": generated / max(1, len(turns)),
-        "think_characters": _mean(float(len(thought_of_turn(turn))) for turn in recorded),
+        "think_characters": _mean(float(len(read_thought(turn))) for turn in recorded),
         "format_valid": _mean(float(turn.format_is_valid or 0) for turn in recorded),
         "cut": _mean(float(not turn.sampled.stopped) for turn in turns),
         "generated_tokens": generated,

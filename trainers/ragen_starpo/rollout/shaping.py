@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 from ragen_bench.analysis.claims import claims_of
 from ragen_bench.analysis.labelers import find_labeler
-from ragen_bench.analysis.plans import agree, plan_of
-from ragen_bench.analysis.reasoning import thought_of_turn
+from ragen_bench.analysis.plans import is_followed, read_plan
+from ragen_bench.analysis.reasoning import read_thought
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.runs.schema import TurnRecord
 from ragen_envs.core.failures import FinishedEpisode
@@ -73,10 +73,10 @@ def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float
     """
     if not turn.actions:
         return 0.0
-    plan = plan_of(thought_of_turn(turn), actions, most)
+    plan = read_plan(read_thought(turn), actions, most)
     if not plan:
         return 0.0
-    return 1.0 if agree(plan, turn.actions) else -1.0
+    return 1.0 if is_followed(plan, turn.actions) else -1.0
 
 
 def true_claims(turn: TurnRecord, scene: Scene | None) -> float:
@@ -93,7 +93,7 @@ def true_claims(turn: TurnRecord, scene: Scene | None) -> float:
     if scene is None or not turn.format_is_valid:
         return 0.0
     pairs: dict[frozenset[str], bool] = {}
-    for claim in claims_of(thought_of_turn(turn), scene).read:
+    for claim in claims_of(read_thought(turn), scene).read:
         if claim.true and claim.denies:
             continue
         pair = frozenset((claim.thing, claim.other))

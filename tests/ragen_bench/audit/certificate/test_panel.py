@@ -33,7 +33,7 @@ def test_players_of_an_honest_environment():
     assert 0.45 < panel.floor.score < 0.55
     assert scores["constant"] == scores["first"]  # "heads", which is listed first
     assert 0.45 < scores["first"] < 0.55
-    assert not any(row.above for row in panel.rows)
+    assert not any(row.is_above_floor for row in panel.rows)
     assert (panel.ceiling, panel.rewards) == (1.0, (0.0, 1.0))
 
 
@@ -81,5 +81,5 @@ def test_nobody_scores_in_the_suite_without_playing(name):
 
 def test_greedy_stays_with_what_pays():
     panel = panel_of(suite_subject("ragen/BanditMultiPull-v0"), 200)
-    assert panel.row("greedy").above
+    assert panel.row("greedy").is_above_floor
     assert panel.row("greedy").score > panel.row("first").score + 0.1

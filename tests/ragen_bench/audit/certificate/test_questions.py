@@ -75,9 +75,9 @@ def test_of_a_reference_player_the_best_score_is_not_known(monkeypatch):
 
 def test_a_reference_player_that_misses_its_estimate_fails(monkeypatch):
     monkeypatch.setattr(environment, "held_out_files", lambda *_, **__: iter(()))
-    figures = MinesweeperEnv.compute_oracle_info
+    original = MinesweeperEnv.compute_oracle_info
     monkeypatch.setattr(
-        MinesweeperEnv, "compute_oracle_info", lambda *of: {**figures(*of), "ceiling": 0.2}
+        MinesweeperEnv, "compute_oracle_info", lambda *of: {**original(*of), "ceiling": 0.2}
     )
     id_ = "ragen/MinesweeperLarge-v0"
     evidence = Evidence(id_, suite_subject(id_), episodes=20, levels=20)

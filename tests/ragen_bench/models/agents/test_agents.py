@@ -123,7 +123,7 @@ def test_doctor_does_not_hold_an_agents_calls_to_the_limit_of_an_answer(agent):
     findings = list(examine_model(agent(source), run_of("answer"), 2))
     assert {finding.status for finding in findings} == {"ok"}
     [limit] = [finding.detail for finding in findings if finding.name == "limit"]
-    assert limit == "not looked at: an agent of one's own is not told it"
+    assert limit == "not checked: agents do not receive it"
 
 
 def test_answers_are_plain_data():

@@ -5,7 +5,7 @@ from functools import lru_cache
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import TaskState
 
-from ragen_bench.inspect.solving import STORED
+from ragen_bench.inspect.solving import STORE_KEY
 from ragen_bench.inspect.solving import play as solver
 from ragen_bench.models.prompt import FIRST, opening
 from tests.ragen_envs.integrations.bridging.scripts import Step
@@ -28,7 +28,7 @@ def play(task, answers):
         return state
 
     state = _awaited(_solver()(state, generate))
-    told = state.store.get(STORED)
+    told = state.store.get(STORE_KEY)
     seen = [m.text for m in state.messages if m.role == "user"]
     first, *observations = seen[len(opening(task.response_format)) // 2 :]
     last = len(answers) - 1

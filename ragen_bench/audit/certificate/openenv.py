@@ -1,4 +1,4 @@
-"""An environment of this suite as OpenEnv sees it: the folder of its image, and a session."""
+"""Evidence from OpenEnv about one of the suite's environments: image folder and session."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import format_answer
 
-_PLAYED = 8
+_EPISODES = 8
 _ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".whl")
 _SECRETS = ("ceiling", "optimal_length", "instance", "index")
-"""Figures of `info` that tell the instance, or how well it can be solved."""
+"""Values of `info` that reveal the instance or its optimal score."""
 
 
 @dataclass(frozen=True)
 class Package:
-    """The folder that `ragen-envs package ID --openenv` writes.
+    """Folder that `ragen-envs package ID --openenv` writes.
 
     Attributes:
-        manifest: OpenEnv's own status of the check of the manifest, with its evidence.
-        declared: the manifest as OpenEnv reads it.
-        dockerfile: its lines.
-        requirements: what the image installs.
-        archives: files in it that are archives.
+        manifest: Status and evidence of OpenEnv's check of the manifest.
+        declared: Manifest as read by OpenEnv.
+        dockerfile: Lines of the Dockerfile.
+        requirements: Requirements that the image installs.
+        archives: Names of archive files in the folder.
     """
 
     manifest: tuple[str, str]
@@ -38,28 +38,28 @@ class Package:
 
 @dataclass(frozen=True)
 class Session:
-    """What a session of OpenEnv's server did in some episodes of the random player.
+    """Results of the random player's episodes in a session of OpenEnv's server.
 
     Attributes:
-        episodes: that were played.
-        steps: of all of them.
-        problems: of the state: another episode's name, or another count of steps; a line each.
-        told: the names of all figures that observations and states told.
-        secrets: those of them that a player may not know.
+        episodes: Number of episodes.
+        steps: Number of steps in all episodes.
+        problems: One line for each state with a wrong episode id or step count.
+        fields: Names of all values in observations and states.
+        secrets: Fields that a player must not see.
     """
 
     episodes: int
     steps: int
     problems: tuple[str, ...]
-    told: tuple[str, ...]
+    fields: tuple[str, ...]
     secrets: tuple[str, ...]
 
 
-def look_at_package(env: str) -> Package:
-    """Write the folder, read it, and have OpenEnv check its manifest.
+def inspect_package(env: str) -> Package:
+    """Write and read the folder, and let OpenEnv check its manifest.
 
     Args:
-        env: the full id.
+        env: The full id.
     """
     from openenv.validation import Level, run_validation
 
@@ -82,11 +82,11 @@ def look_at_package(env: str) -> Package:
         )
 
 
-def look_at_session(env: str) -> Session:
-    """Play some episodes in a session, and compare its state after each step.
+def inspect_session(env: str) -> Session:
+    """Play episodes in a session and check its state after each step.
 
     Args:
-        env: the full id.
+        env: The full id.
     """
     from ragen_envs.integrations.openenv.environment import TextEnvironment
     from ragen_envs.integrations.openenv.messages import TextAction
@@ -95,15 +95,15 @@ def look_at_session(env: str) -> Session:
     served = Served.of(env)
     session, stream = TextEnvironment(served), RandomStream("certificate", "session")
     problems: list[str] = []
-    told: set[str] = set()
+    fields: set[str] = set()
     steps = 0
-    for seed in range(_PLAYED):
+    for seed in range(_EPISODES):
         name = f"certificate-{seed}"
         observation = session.reset(seed=seed, episode_id=name)
         count = 0
         while True:
             state = session.state
-            told |= {*observation.info, *observation.metadata, *state.model_dump()}
+            fields |= {*observation.info, *observation.metadata, *state.model_dump()}
             if (state.episode_id, state.step_count) != (name, count):
                 problems.append(f"seed {seed}: {state.episode_id} at step {state.step_count}")
             if observation.done:
@@ -114,5 +114,5 @@ def look_at_session(env: str) -> Session:
             count += 1
         steps += count
     session.close()
-    secrets = tuple(name for name in _SECRETS if name in told)
-    return Session(_PLAYED, steps, tuple(problems), tuple(sorted(told)), secrets)
+    secrets = tuple(name for name in _SECRETS if name in fields)
+    return Session(_EPISODES, steps, tuple(problems), tuple(sorted(fields)), secrets)

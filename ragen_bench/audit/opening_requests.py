@@ -1,4 +1,4 @@
-"""The first requests of an evaluation, for a look at its models before it starts."""
+"""First requests of an evaluation, to check its models before it starts."""
 
 from __future__ import annotations
 
@@ -21,50 +21,50 @@ _Read = Callable[[str], tuple[bool, bool]]
 
 
 @dataclass(frozen=True)
-class Question:
-    """A request and how its answers are read.
+class OpeningRequest:
+    """A request and the parser of its response.
 
     Attributes:
-        request: what is asked.
-        read: from an answer to whether it has the form, and whether all that it names is known.
+        request: The request.
+        read: Function from a response to the validity of its format and of its actions.
     """
 
     request: Request
     read: _Read
 
 
-def first_turns(evaluation: Evaluation, count: int) -> list[Question]:
-    """Return first turns, from all environments in turn.
+def build_player_requests(evaluation: Evaluation, count: int) -> list[OpeningRequest]:
+    """Return the player's requests in first turns, cycling through the environments.
 
     Args:
-        evaluation: the environments, their split and the form of the answers.
-        count: how many.
+        evaluation: The evaluation.
+        count: Number of requests.
     """
     return [
-        _first_turn(evaluation, env, number // len(evaluation.instances))
+        _build_player_request(evaluation, env, number // len(evaluation.instances))
         for number, env in enumerate(islice(cycle(evaluation.instances), count))
     ]
 
 
-def first_replies(evaluation: Evaluation, count: int) -> list[Question]:
-    """Return what the opponent is asked by the oracle's first turns.
+def build_opponent_requests(evaluation: Evaluation, count: int) -> list[OpeningRequest]:
+    """Return the opponent's requests after the oracle's first turns.
 
     Args:
-        evaluation: one with an opponent.
-        count: how many.
+        evaluation: An evaluation with an opponent.
+        count: Number of requests.
     """
     return [
-        _first_reply(evaluation, env, number // len(evaluation.instances))
+        _build_opponent_request(evaluation, env, number // len(evaluation.instances))
         for number, env in enumerate(islice(cycle(evaluation.instances), count))
     ]
 
 
-def _first_turn(evaluation: Evaluation, env: str, index: int) -> Question:
+def _build_player_request(evaluation: Evaluation, env: str, index: int) -> OpeningRequest:
     split, form = evaluation.split, evaluation.response_format
     text_env = make_env(env, split, form, pictured=evaluation.pictures)
     episode = Episode(Task(env, split, index, 0), evaluation.seed, text_env, form)
     request = replace(episode.request(), key=f"doctor/{env}/{index}")
-    return Question(request, partial(_read, text_env))
+    return OpeningRequest(request, partial(_read, text_env))
 
 
 def _read(env: AnyEnv, answer: str) -> tuple[bool, bool]:
@@ -72,7 +72,7 @@ def _read(env: AnyEnv, answer: str) -> tuple[bool, bool]:
     return parsed.format_valid, parsed.actions_valid
 
 
-def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
+def _build_opponent_request(evaluation: Evaluation, env: str, index: int) -> OpeningRequest:
     text_env = make_env(
         env, evaluation.split, evaluation.response_format, evaluation.opponent_format
     )
@@ -90,4 +90,4 @@ def _first_reply(evaluation: Evaluation, env: str, index: int) -> Question:
     key = f"doctor/{env}/{index}{OPPONENT_SUFFIX}"
     messages = opponent_conversation(text, seat.response_format)
     place = TurnId(env, evaluation.split, index, 0, 0)
-    return Question(Request(messages, key, seat, "opponent", place), read)
+    return OpeningRequest(Request(messages, key, seat, "opponent", place), read)

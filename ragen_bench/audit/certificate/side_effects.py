@@ -1,4 +1,4 @@
-"""What an environment does to the machine while it is played: network, files and processes."""
+"""Side effects of an environment's episodes: network, files and processes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _FILES = (
     *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"),
     *("os.chmod", "os.chown", "shutil.", "tempfile."),
 )
-_LONGEST = 10_000
-"""Hostile texts up to this length are answered; the kit has the longer ones."""
+_MAX_LENGTH = 10_000
+"""Maximum length of hostile texts here; the testing kit has longer ones."""
 
 
 @dataclass(frozen=True)
-class Touched:
-    """Events of Python's audit hooks while episodes were played, each kind once.
+class SideEffects:
+    """Distinct events of Python's audit hooks during episodes.
 
     Attributes:
-        episodes: that were played.
-        network: sockets and requests.
-        machine: processes, and files that were written, moved or removed.
+        episodes: Number of episodes.
+        network: Events of sockets and requests.
+        machine: Events of processes and of files written, moved or removed.
     """
 
     episodes: int
@@ -38,8 +38,8 @@ class Touched:
 
 
 @dataclass
-class _Watch:
-    """The events of one thread; hooks cannot be removed, so one is added once and switched."""
+class _Recorder:
+    """Records the events of one thread; switched on and off, as hooks cannot be removed."""
 
     thread: int | None = None
     added: bool = False
@@ -55,31 +55,31 @@ class _Watch:
             self.machine.add(event)
 
 
-_WATCH = _Watch()
+_RECORDER = _Recorder()
 
 
-def touched(subject: Subject) -> Touched:
-    """Play the kit's seeds with answers in form and with hostile ones, and watch.
+def find_side_effects(subject: Subject) -> SideEffects:
+    """Play the kit's seeds with valid and hostile responses, recording audit events.
 
-    What is imported or read from files when it is first needed is not counted: an episode of each
-    seed is played before. What compiled code does past Python is not seen.
+    A first pass plays all episodes without recording, since lazy imports read files. Audit hooks
+    do not see compiled code that bypasses Python.
 
     Args:
-        subject: the environment.
+        subject: The environment.
     """
-    if not _WATCH.added:
-        sys.addaudithook(_WATCH.hook)
-        _WATCH.added = True
-    hostile = [text for text in HOSTILE.values() if len(text) <= _LONGEST]
+    if not _RECORDER.added:
+        sys.addaudithook(_RECORDER.hook)
+        _RECORDER.added = True
+    hostile = [text for text in HOSTILE.values() if len(text) <= _MAX_LENGTH]
     with Player(subject.make_env) as player:
         _play(subject, player, hostile)
-        _WATCH.network, _WATCH.machine = set(), set()
-        _WATCH.thread = threading.get_ident()
+        _RECORDER.network, _RECORDER.machine = set(), set()
+        _RECORDER.thread = threading.get_ident()
         try:
             episodes = _play(subject, player, hostile)
         finally:
-            _WATCH.thread = None
-    return Touched(episodes, tuple(sorted(_WATCH.network)), tuple(sorted(_WATCH.machine)))
+            _RECORDER.thread = None
+    return SideEffects(episodes, tuple(sorted(_RECORDER.network)), tuple(sorted(_RECORDER.machine)))
 
 
 def _play(subject: Subject, player: Player, hostile: list[str]) -> int:
@@ -91,7 +91,7 @@ def _play(subject: Subject, player: Player, hostile: list[str]) -> int:
         try:
             finish(subject, player, partial(_say, text))
         except (EnvironmentRaised, CheckFailed):
-            continue  # the kit's check of hostile text tells
+            continue  # reported by the kit's check of hostile text
     return len(subject.seeds) + len(hostile)
 
 
