@@ -118,7 +118,7 @@ def _find_metadata_folders() -> Iterator[str]:
 
 
 def _check(game: GameSpec, others: tuple[GameSpec, ...]) -> None:
-    """Refuse what is not a game, or collides with another game."""
+    """Check that an object is a game, and that it does not collide with another game."""
     if not isinstance(game, GameSpec):
         raise TypeError(f"the entry point must name a GameSpec, got {type(game).__name__}")
     game.check()
@@ -157,7 +157,7 @@ def find_game(env_id: str) -> GameSpec:
     """Return the game of an id.
 
     Raises:
-        KeyError: If no game has it.
+        KeyError: No game has the id.
     """
     return _find(env_id)[0]
 
@@ -166,7 +166,7 @@ def find_variant(env_id: str) -> VariantSpec | OpponentSpec:
     """Return the facts of an id.
 
     Raises:
-        KeyError: If no game has it.
+        KeyError: No game has the id.
     """
     return _find(env_id)[1]
 
@@ -181,7 +181,7 @@ def load_class(env_id: str) -> Any:
     """Import the class that Gymnasium makes for an id.
 
     Raises:
-        KeyError: If no game has the id.
+        KeyError: No game has the id.
     """
     game, variant = _find(env_id)
     owner = variant if isinstance(variant, OpponentSpec) else game
@@ -192,7 +192,7 @@ def load_harness_class(env_id: str) -> Any:
     """Import the class that a harness steps for an id.
 
     Raises:
-        KeyError: If no game has the id.
+        KeyError: No game has the id.
     """
     variant = find_variant(env_id)
     if isinstance(variant, OpponentSpec):

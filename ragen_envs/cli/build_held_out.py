@@ -18,7 +18,7 @@ from ragen_envs.registration import GAMES, load_class
 
 
 class HeldOutFile(NamedTuple):
-    """A shipped file as the generators give it now.
+    """A held-out file as generated now.
 
     Attributes:
         env_id: The id of the environment.
@@ -43,12 +43,12 @@ def held_out_files(
 ) -> Iterator[HeldOutFile]:
     """Generate the held-out files of games.
 
-    The variants of a game are filled in order. None repeats an instance of an earlier one, up to
+    The variants of a game are filled in order. Instances do not repeat across variants, up to
     symmetry, unless the game allows it.
 
     Args:
         games: The games.
-        only: The one id whose files are wanted; None for all.
+        only: Id to generate files for; None for all.
     """
     for game in games:
         taken: dict[Split, set[str]] = {split: set() for split in SHIPPED_SPLITS}

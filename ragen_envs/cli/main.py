@@ -34,6 +34,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output, such as `head`, has had enough.
+        # The reader of our output, such as `head`, has closed the pipe.
         sys.stderr.close()
         return 0

@@ -1,4 +1,4 @@
-"""`package`: the folder that another project builds an environment's image of."""
+"""`package`: writes the folder from which OpenEnv builds an image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragen_envs.cli.parser import UsageError, add_environment, served_by
 
 def add_to(commands: Any) -> None:
     """Add the command to a parser."""
-    about = "write the folder that OpenEnv validates and builds an image of"
+    about = "write the folder from which OpenEnv builds an image"
     parser = commands.add_parser("package", help=about, description=about)
     add_environment(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
@@ -21,7 +21,7 @@ def add_to(commands: Any) -> None:
         action="append",
         default=[],
         metavar="REQ",
-        help="a further package of the image, such as the one that registers MODULE:ID",
+        help="an extra package of the image, such as the one that registers MODULE:ID",
     )
     parser.add_argument(
         "--wheel",
@@ -35,7 +35,7 @@ def add_to(commands: Any) -> None:
         nargs=2,
         type=float,
         metavar=("LEAST", "MOST"),
-        help="of one step; needed for an environment of another package",
+        help="lowest and highest reward of one step; needed for an environment of another package",
     )
     parser.set_defaults(run=run)
 

@@ -1,4 +1,4 @@
-"""The parser of a command line, whose mistakes are one line each."""
+"""The parser of a command line, with one-line errors."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 
 class UsageError(Exception):
-    """A mistake that the user can mend; its message is one line that says how."""
+    """A mistake of the user; its message is one line with the correction."""
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads a command line, and says in one line what is wrong with it."""
+    """Reads a command line; errors are one line."""
 
     def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
         """Return the options of a command, with the function that runs it as `run`.
 
         Args:
-            arguments: the words of the command line; those of this process if None.
+            arguments: Words of the command line; None for those of this process.
 
         Raises:
-            UsageError: If they are not a command with its options.
+            UsageError: The command or its options are wrong.
         """
         return self.parse_args(arguments)
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong as a UsageError."""
+        """Raise the error as a UsageError."""
         raise UsageError(f"{message} (try `{self.prog} --help`)")
 
 
 def add_environment(parser: Parser) -> None:
-    """Add the arguments that say what is served."""
+    """Add the arguments that choose the environment."""
     parser.add_argument("env", metavar="ENV", help="an id, or MODULE:ID to import MODULE first")
     parser.add_argument(
         "--openenv", action="store_true", help="by OpenEnv's protocol, the only one so far"
@@ -53,7 +53,7 @@ def add_environment(parser: Parser) -> None:
         "--response-format",
         default="think",
         choices=RESPONSE_FORMATS,
-        help="the form of the answers (default: think)",
+        help="the response format (default: think)",
     )
 
 
@@ -61,8 +61,8 @@ def served_by(options: argparse.Namespace) -> Served:
     """Return the environment that the options of `add_environment` choose.
 
     Raises:
-        UsageError: If the protocol is not named, its packages are not installed, or the options
-            lead to no text environment.
+        UsageError: The protocol is missing, its packages are not installed, or the options
+            do not choose a text environment.
     """
     if not options.openenv:
         raise UsageError("name the protocol: --openenv")

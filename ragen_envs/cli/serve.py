@@ -1,4 +1,4 @@
-"""`serve`: an environment for clients elsewhere."""
+"""`serve`: serves an environment to clients."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def add_to(commands: Any) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="a name under which the server is reached, besides localhost and --host; * for any",
+        help="an extra name of the server, next to localhost and --host; * for any",
     )
     parser.add_argument(
         "--allow-origin",
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="of a page elsewhere whose scripts may connect, as https://example.org; * for any",
+        help="origin of a web page that may connect, as https://example.org; * for any",
     )
     for name, kind, metavar, about in (
-        ("max-sessions", int, "N", "sessions at once (default: 256)"),
-        ("idle-timeout", float, "SECONDS", "without a message, to close a session (default: 600)"),
-        ("max-message", int, "BYTES", "in a message (default: 262144)"),
+        ("max-sessions", int, "N", "concurrent sessions (default: 256)"),
+        ("idle-timeout", float, "SECONDS", "idle time after which a session closes (default: 600)"),
+        ("max-message", int, "BYTES", "maximum message size (default: 262144)"),
     ):
         parser.add_argument(
             f"--{name}", type=kind, metavar=metavar, help=about, default=argparse.SUPPRESS
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"cannot listen on {options.host} port {options.port}: {reason}; choose another --port"
         ) from error
-    from ragen_envs.integrations.openenv.server import (  # takes seconds, and the above may fail
+    from ragen_envs.integrations.openenv.server import (  # slow import, so after the checks
         app,
         serve,
     )

@@ -28,7 +28,7 @@ def seed_of(seed: Any) -> int | None:
 
     Raises:
         ValueError: A bool.
-        gymnasium.error.Error: for anything else that is not an int of at least 0.
+        gymnasium.error.Error: Any other value that is not an int of at least 0.
     """
     if seed is None:
         return None
@@ -43,8 +43,8 @@ def noise_seed_of(options: Any) -> int | None:
     """Return the noise seed in the options of `reset`, or None.
 
     Raises:
-        ValueError: Another option, or if the noise seed is not an int of at least 0.
-        TypeError: for options that are not a dictionary.
+        ValueError: Another option, or a noise seed that is not an int of at least 0.
+        TypeError: Options that are not a dictionary.
     """
     if options is None:
         return None
@@ -63,7 +63,7 @@ def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
 
     Raises:
         ValueError: A bool, too few or many seeds, or one that `info["index"]` cannot hold.
-        gymnasium.error.Error: for anything else that is not an int of at least 0.
+        gymnasium.error.Error: Any other value that is not an int of at least 0.
     """
     several = _members(seed)
     if several is not None:
@@ -84,7 +84,7 @@ def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list
     Raises:
         ValueError: An unknown option, too few or many noise seeds or entries of the mask, or a
             noise seed that is not an int of at least 0.
-        TypeError: for options that are not a dictionary, or a mask that is not an array of bool.
+        TypeError: Options that are not a dictionary, or a mask that is not an array of bool.
     """
     mask = np.ones(num_envs, dtype=np.bool_)
     if options is None:
@@ -125,7 +125,7 @@ def _dict(options: Any) -> Mapping[Any, Any]:
 
 
 def _members(values: Any) -> list[Any] | None:
-    """Return the members of a sequence or array, None of anything else."""
+    """Return the members of a sequence or array; None for anything else."""
     if isinstance(values, np.ndarray) and values.ndim:
         return list(values.tolist())
     several = isinstance(values, Sequence) and not isinstance(values, str)

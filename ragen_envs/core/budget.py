@@ -14,11 +14,11 @@ class Budget:
     The defaults are those of the multi-turn games in RAGEN (arXiv 2504.20073, section 3).
 
     Attributes:
-        max_turns: answers in an episode.
-        max_actions_per_turn: actions of one answer that are run; further ones are dropped.
-        max_actions: actions in an episode.
-        penalty: subtracted once for a turn whose form is broken or that names no or an unknown
-            action; in hundredths, as all points are: 10 is a reward of -0.1.
+        max_turns: Maximum number of responses in an episode.
+        max_actions_per_turn: Maximum number of actions of one response; extra ones are dropped.
+        max_actions: Maximum number of actions in an episode.
+        penalty: Penalty of a turn with a malformed response, or a missing or unknown action, in
+            hundredths of reward: 10 is a reward of -0.1.
 
     Raises:
         ValueError: A number is not an int, or below 1 (the penalty: below 0).
@@ -41,7 +41,7 @@ class Budget:
 
     @property
     def sentence(self) -> str:
-        """The sentence that tells a player the budget, for games with several actions a turn."""
+        """The sentence of the rules on the budget, for games with several actions per turn."""
         return (
             f"You have {pluralize(self.max_turns, 'turn')}, with at most "
             f"{pluralize(self.max_actions_per_turn, 'action')} each and {self.max_actions} in all."
@@ -51,11 +51,11 @@ class Budget:
         """Refuse a variant whose longest instance cannot be won within the budget.
 
         Args:
-            name: the variant.
-            moves: actions in the longest of the shortest ways to win.
+            name: Name of the variant.
+            moves: Maximum over instances of the actions in a shortest solution.
 
         Raises:
-            ValueError: if they do not fit in.
+            ValueError: The moves exceed the budget.
         """
         most = min(self.max_actions, self.max_turns * self.max_actions_per_turn)
         if moves > most:

@@ -36,8 +36,8 @@ class FinishedTurn:
         turns_left: Responses that could still be given, this one included.
         actions_left: Actions that could still be run, before this turn.
         actions: The names of the actions that were run.
-        effective: Whether an action changed the state; None if the environment does not report it.
-        terminated: Whether the rules ended the episode in this turn; None if it is not reported.
+        effective: True if an action changed the state; None if the environment does not report it.
+        terminated: True if the rules ended the episode in this turn; None if it is not reported.
     """
 
     number: int
@@ -57,7 +57,7 @@ class FinishedEpisode:
     Attributes:
         env: An environment of the same variant. Its own state is undefined.
         instance: The instance that was played.
-        steps: The turns; there may be none.
+        steps: The turns; may be empty.
         outcome: "success", "failure", "timeout" or "context_overflow".
     """
 
@@ -74,8 +74,8 @@ class FailureLabeler:
     action, loops and revisited states, `find_default_failure`.
 
     Attributes:
-        reads_arithmetic: Whether thoughts are checked for equations, "3 * 8 = 24", in place of
-            statements about the board.
+        reads_arithmetic: Check thoughts for equations, "3 * 8 = 24", in place of statements about
+            the board.
     """
 
     reads_arithmetic: ClassVar[bool] = False

@@ -33,7 +33,7 @@ class VariantSpec(NamedTuple):
         description: A few words, for lists and the docs.
         suites: The suites that it belongs to, each with the number of instances from seed 0 on;
             None for all held-out instances. Every id of this package is in `full` too.
-        reference: Why the oracle's score is not an upper bound; "" where it is one.
+        reference: Reason why the oracle's score is not an upper bound; "" if it is one.
     """
 
     name: str
@@ -90,7 +90,7 @@ class GameSpec(NamedTuple):
         """Check the fields.
 
         Raises:
-            ValueError: For a malformed field.
+            ValueError: A field is malformed.
         """
         if not self.namespace.isidentifier():
             raise ValueError(f"namespace must be an identifier, got {self.namespace!r}")

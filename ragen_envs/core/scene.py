@@ -20,12 +20,12 @@ DIRECTIONS: Mapping[str, Square] = {
 
 @dataclass(frozen=True)
 class Relation:
-    """Where one thing lies from another.
+    """The position of one thing relative to another.
 
     Attributes:
-        direction: a key of `DIRECTIONS`.
-        distance: squares along the direction, None if none are named.
-        near: whether it is said to be directly there.
+        direction: Key of `DIRECTIONS`.
+        distance: Number of squares along the direction; None if not stated.
+        near: The statement says "directly" or "next to".
     """
 
     direction: str
@@ -35,12 +35,12 @@ class Relation:
 
 @dataclass(frozen=True)
 class Scene:
-    """Where things stand.
+    """The positions of things.
 
     Attributes:
-        places: of each kind of thing; the player is "me".
-        corners: the first row, last row, first column and last column that play can reach.
-        coordinates: whether the player is told how squares are counted.
+        places: Squares of each kind of thing; the player is "me".
+        corners: First row, last row, first column and last column that play can reach.
+        coordinates: The rules explain how squares are numbered.
     """
 
     places: Mapping[str, frozenset[Square]]
@@ -48,11 +48,11 @@ class Scene:
     coordinates: bool = False
 
     def relates(self, thing: str, relations: tuple[Relation, ...], other: str) -> bool | None:
-        """Tell whether some thing lies so from some other, in each of the relations.
+        """Return whether a thing of one kind has all relations to a thing of another kind.
 
-        One box or goal lies above another if its row is higher, in whatever column. Of a wall only
-        the next square counts. None if it can be meant either way: a hole that lies farther off on
-        that side, or something "directly above" that is not on the next square but in line.
+        A box or goal is above another if its row is higher, in any column. A wall must be on the
+        next square. None if a statement is ambiguous: a hole farther away on that side, or a thing
+        "directly above" that is in line but not on the next square.
         """
         pairs = list(product(self.places[thing], self.places[other]))
         lax = bool({thing, other} & _MANY) and all(
@@ -68,15 +68,15 @@ class Scene:
         return False
 
     def stands_at(self, thing: str, place: Square) -> bool:
-        """Tell whether such a thing stands on a square."""
+        """Return whether a thing of this kind stands on a square."""
         return place in self.places[thing]
 
     def in_corner(self, thing: str, bottom: bool, right: bool) -> bool:
-        """Tell whether such a thing stands in a corner."""
+        """Return whether a thing of this kind stands in a corner."""
         return self.stands_at(thing, (self.corners[int(bottom)], self.corners[2 + int(right)]))
 
     def distance(self, thing: str, other: str) -> int:
-        """Return the steps between the nearest two of both things, as if nothing stood between."""
+        """Return the steps between the nearest things of two kinds, ignoring obstacles, or -1."""
         pairs = product(self.places[thing], self.places[other])
         return min((abs(a[0] - b[0]) + abs(a[1] - b[1]) for a, b in pairs), default=-1)
 

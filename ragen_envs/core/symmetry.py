@@ -11,12 +11,12 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
     """Return a form that is equal for all rotations and reflections of a grid.
 
     Args:
-        grid: rows of equal length joined by line ends.
+        grid: Rows of equal length joined by line ends.
         blank: Symbol of empty squares; outer empty rows and columns are removed, so that
             translations are equal too.
 
     Returns:
-        The least of the images, ASCII, with its height and width in front.
+        The lexicographically smallest image in ASCII, after its height and width.
     """
     rows = grid.split("\n")
     if blank is not None:
@@ -27,13 +27,13 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
 
 
 def images(grid: str) -> list[str]:
-    """Return the rotations and reflections of a grid; of a rectangle, those of the same shape.
+    """Return the rotations and reflections of a grid that have its shape.
 
     Args:
-        grid: rows of equal length joined by line ends.
+        grid: Rows of equal length joined by line ends.
 
     Returns:
-        The cells of each along its rows, eight or four of them.
+        The cells of each image, row by row: eight images of a square, else four.
     """
     return _images(grid.split("\n"))
 
@@ -41,7 +41,7 @@ def images(grid: str) -> list[str]:
 def _images(rows: list[str]) -> list[str]:
     height, width = len(rows), len(rows[0])
     cells = "".join(rows)
-    # Of an oblong only the images that lie the long way round can be the least.
+    # For a rectangle, only images of one orientation can be the smallest.
     found = ["".join(image(cells)) for image in _getters(height, width, height < width)]
     return found + [image[::-1] for image in found]
 
@@ -61,7 +61,7 @@ def crop(rows: list[str], blank: str) -> list[str]:
 def _getters(height: int, width: int, transpose: bool) -> tuple[itemgetter[Any], ...]:
     """Return getters for the images of a grid: 4 for a square, else the 2 of one orientation.
 
-    As many again are these read backwards, since that is half a turn.
+    The other images are these reversed, since that is a half turn.
     """
     index = [[y * width + x for x in range(width)] for y in range(height)]
     transposed = [list(column) for column in zip(*index, strict=True)]

@@ -78,7 +78,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         ValueError: An argument with another value, a game without a sealed or drawn split, or
             a picture of a game that has no board.
         TypeError: A reward function that cannot be called.
-        SealedKeyError: The split is sealed and there is no key.
+        SealedKeyError: The split is sealed and the key is missing.
     """
 
     __slots__ = (
@@ -170,8 +170,8 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         Raises:
             ValueError: A seed that is a bool, an unknown option, or a noise seed that is not
                 an int of at least 0.
-            TypeError: for options that are not a dictionary.
-            gymnasium.error.Error: for another seed that is not an int of at least 0. After any of
+            TypeError: Options that are not a dictionary.
+            gymnasium.error.Error: Another seed that is not an int of at least 0. After any of
                 these errors the running episode continues unchanged.
         """
         observation = self.start_episode(seed_of(seed), noise_seed_of(options))
@@ -420,10 +420,10 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     def _need_board(self) -> Board:
         board = self.board
         if board is None:
-            raise ValueError(f"{self.variant.name} has no board, so there is no picture of it")
+            raise ValueError(f"{self.variant.name} has no board to picture")
         return board
 
 
 def _sort_characters(charset: frozenset[str]) -> str:
-    """Return the characters in one order, in which older Gymnasiums keep them when they sample."""
+    """Return the characters in a fixed order, which older versions of Gymnasium sample in."""
     return "".join(sorted(charset))

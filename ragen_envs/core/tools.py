@@ -58,7 +58,7 @@ def schemas(env: Caller) -> list[dict[str, Any]]:
     """Return the functions that may be called now, in the format of OpenAI's API.
 
     Each is ``{"type": "function", "function": {"name", "description", "parameters"}}``. If a turn
-    may run several actions, the parameter is a list. After the end of an episode there are none.
+    may run several actions, the parameter is a list. Empty after the end of an episode.
 
     Args:
         env: Environment.

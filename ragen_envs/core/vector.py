@@ -114,8 +114,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             ResetNeeded: The mask leaves out environments without an episode.
             ValueError: An unknown option, a wrong number of seeds, noise seeds or entries of
                 the mask, a noise seed that is not an int of at least 0, or a seed that is a bool.
-            gymnasium.error.Error: for another seed that is not an int of at least 0.
-            TypeError: for options that are not a dictionary, or a mask that is not an array of
+            gymnasium.error.Error: Another seed that is not an int of at least 0.
+            TypeError: Options that are not a dictionary, or a mask that is not an array of
                 bool. No environment has been reset then.
         """
         self._need_open()

@@ -30,7 +30,7 @@ class CountdownVariant:
         budget: turns of one expression each.
 
     Raises:
-        ValueError: If a turn has several expressions, or there are more turns than an observation
+        ValueError: A turn has several expressions, or there are more turns than an observation
             has room for.
     """
 
@@ -118,7 +118,7 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
 
     @property
     def results(self) -> tuple[tuple[str, Result], ...]:
-        """The different expressions that were tried so far, each with its result."""
+        """The different expressions so far, each with its result."""
         return tuple(self._tried.items())
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Deal | None]:
@@ -126,9 +126,9 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Deal) -> tuple[str, dict[str, object]]:
-        """Return the numbers, with the target and how many solutions there are."""
-        figures = {"target": instance.target, "solutions": instance.solutions}
-        return " ".join(map(str, instance.numbers)), dict(figures)
+        """Return the numbers, with the target and the number of solutions."""
+        values = {"target": instance.target, "solutions": instance.solutions}
+        return " ".join(map(str, instance.numbers)), dict(values)
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Deal:

@@ -1,7 +1,8 @@
-"""Expressions: read from any text in one pass, and worked out exactly, without `eval`.
+"""Expressions: parsed from any text in one pass, and evaluated exactly, without `eval`.
 
 An expression is made of whole numbers, + - * / and parentheses; * and / come before + and -, and
-equal ones go from the first to the last. There are no signs, powers or decimal points.
+operators of equal precedence apply from left to right. Signs, powers and decimal points are
+not allowed.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from operator import add, mul, sub
 from typing import NamedTuple, TypeAlias
 
 Value: TypeAlias = int | Fraction
-"""Exact; whole values are mostly ints, which are ten times as fast."""
+"""An exact value; whole values are mostly ints, which are ten times as fast."""
 
 LONGEST = 100
-"""The maximum of characters in an expression."""
+"""Maximum characters in an expression."""
 _LONGEST_NUMBER = 4
-"""Digits."""
+"""Maximum digits of a number."""
 _OTHER_SIGNS = str.maketrans(
     {"\u00d7": "*", "\u00b7": "*", "\u22c5": "*", "\u00f7": "/", "\u2212": "-", "\u2013": "-"}
 )
@@ -37,16 +38,16 @@ _OPERATIONS: dict[str, tuple[int, Callable[[Value, Value], Value]]] = {
     "*": (2, mul),
     "/": (2, _quotient),
 }
-"""Each with its precedence."""
+"""Precedence and function of each operator."""
 
 
 class Expression(NamedTuple):
-    """An expression that was read from a text.
+    """A parsed expression.
 
     Attributes:
-        text: the expression with single blanks around its signs.
-        numbers: those that it holds, in order.
-        value: exact; None if it divides by zero.
+        text: Expression with single blanks around its operators.
+        numbers: Numbers of the expression, in order.
+        value: Exact value; None if it divides by zero.
     """
 
     text: str
@@ -66,8 +67,7 @@ def plain(body: str) -> str:
 def expression_of(text: str) -> Expression | None:
     """Return the expression in a text; None if it is not an expression.
 
-    The part after an equals sign is ignored. Linear in the length of the text, and total:
-    any str is taken.
+    The part after an equals sign is ignored. Any str is accepted, in linear time.
     """
     return _parse_expression(text) if len(text) <= LONGEST else None
 
@@ -85,7 +85,7 @@ def _parse_expression(whole: str) -> Expression | None:
 
 
 class _Evaluator:
-    """Works out tokens with two stacks, so that nesting costs no recursion."""
+    """Evaluates tokens with two stacks, without recursion."""
 
     def __init__(self) -> None:
         self._values: list[Value] = []
@@ -129,7 +129,7 @@ class _Evaluator:
         return Expression("".join(written), tuple(numbers), value)
 
     def _apply_operators(self, precedence: int) -> None:
-        """Do the operations that wait since the last open parenthesis and bind at least so much."""
+        """Apply pending operators of at least this precedence, back to the last parenthesis."""
         while self._waiting and self._waiting[-1] != "(":
             bound, operation = _OPERATIONS[self._waiting[-1]]
             if bound < precedence:

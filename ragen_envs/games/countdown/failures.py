@@ -1,4 +1,4 @@
-"""Countdown: expressions that could not be used, and values that one more step makes the target."""
+"""Countdown: unusable expressions, and values that are one step from the target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragen_envs.games.countdown.text import Result
 
 
 class CountdownFailures(FailureLabeler):
-    """Labels episodes of Countdown; a state is the expressions that were tried."""
+    """Labels episodes of Countdown; a state is the expressions so far."""
 
     reads_arithmetic = True
 
@@ -22,7 +22,7 @@ class CountdownFailures(FailureLabeler):
         return tried
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        """Return the first expression that could not be used, if these are half of the turns."""
+        """Return the first unusable expression, if at least half of the turns have one."""
         unusable = [
             step.number for step in episode.steps if step.actions and _result_of(step).value is None
         ]

@@ -1,4 +1,4 @@
-"""The generator of deals: random numbers and a random target that they can be combined to."""
+"""The generator of deals: random numbers and a random target that they can reach."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Generator:
     """Makes deals with solutions.
 
     Args:
-        tiles: the numbers that are drawn from, each as often as it may be dealt.
+        tiles: Numbers to draw from; a number that may be dealt twice is listed twice.
         count: Number of tiles dealt, 3 to 6.
-        min_target: the least target.
-        max_target: the greatest.
-        fewest_used: numbers that each solution takes, at least.
-        max_solutions: ways to the target, see `ragen_envs.games.countdown.solver`, at most.
+        min_target: Minimum target.
+        max_target: Maximum target.
+        fewest_used: Minimum count of numbers in any solution.
+        max_solutions: Maximum number of solutions, see `ragen_envs.games.countdown.solver`.
 
     Raises:
-        ValueError: For numbers below 1, too few or too many of them, or an empty range.
+        ValueError: Numbers below 1, too few or too many of them, or an empty range.
     """
 
     tiles: tuple[int, ...] = tuple(range(1, 26))

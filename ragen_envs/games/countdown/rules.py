@@ -13,7 +13,7 @@ GAME = "countdown"
 
 @dataclass(frozen=True)
 class Deal:
-    """An instance: the numbers that may be combined, and the one to reach.
+    """An instance: the numbers to combine, and the target.
 
     Attributes:
         numbers: The numbers, in ascending order.
@@ -32,13 +32,13 @@ class Deal:
 
     @property
     def part(self) -> str:
-        """The part of all deals that this one belongs to, which its numbers decide alone."""
+        """The part that this deal belongs to; the numbers alone decide it."""
         digest = content_hash(f"{GAME} numbers", repr(self.numbers).encode())
         return partition_of(digest, sixteenths=3)
 
 
 def remaining_numbers(numbers: Iterable[int], used: Iterable[int]) -> list[int]:
-    """Return the numbers that were not used, in order; those that were used must be there."""
+    """Return the numbers that are not used, in order; `used` must be among the numbers."""
     rest = list(numbers)
     for number in used:
         rest.remove(number)

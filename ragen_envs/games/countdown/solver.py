@@ -1,8 +1,8 @@
 """The solutions of a deal, by enumeration of all ways to combine its numbers in whole numbers.
 
-A way takes some of the numbers, each once, and combines two at a time by +, -, * or / until one is
-left; each step gives a positive whole number, as in the television game. Ways that differ in the
-order of the two sides of + and * alone are one. The ways of a set of numbers to a value are
+A way combines some of the numbers, each at most once, two at a time by +, -, * or /, until one is
+left. Each step gives a positive whole number, as in the television game. Ways that differ only in
+the order of the operands of + and * count once. The ways of a set of numbers to a value are
 
     W(S, v) = sum over the partitions of S into A and B, and over a in A's values,
               of W(A, a) * sum over the b for which a and b give v, of W(B, b).
@@ -33,7 +33,7 @@ class Ways:
         self._known: dict[tuple[int, int], int] = {}
 
     def to(self, numbers: int, value: int) -> int:
-        """Return the ways of a set to a value, in which all of its numbers are used."""
+        """Return the number of ways of a set to a value that use all of its numbers."""
         if numbers.bit_count() <= _TABLED:
             return self._table(numbers).get(value, 0)
         try:
@@ -49,10 +49,10 @@ class Ways:
             return ways
 
     def expression(self, numbers: int, value: int) -> tuple[str, str]:
-        """Return a way of a set to a value as text, and its last sign, "" for a number alone.
+        """Return a way of a set to a value as text, and its last operator; "" for a single number.
 
         Raises:
-            ValueError: If the target is out of reach.
+            ValueError: The target cannot be reached.
         """
         if numbers.bit_count() == 1 and self.to(numbers, value):
             return str(value), ""
@@ -136,14 +136,14 @@ def partners(a: int, value: int) -> Iterator[tuple[str, int]]:
 
 
 def _in_order(sign: str, a: int, b: int, value: int) -> bool:
-    """Tell whether it is a that comes first."""
+    """Return whether `a` is the first operand."""
     if sign == "-":
         return a - b == value
     return sign != "/" or a == b * value
 
 
 def _side(side: tuple[str, str], sign: str, second: bool = False) -> str:
-    """Return one side of a sign, in parentheses where they are needed."""
+    """Return one operand, in parentheses if needed."""
     text, last = side
     binds = {"": 3, "*": 2, "/": 2, "+": 1, "-": 1}
     needed = binds[last] < binds[sign] or (second and sign in "-/" and binds[last] == binds[sign])
@@ -168,10 +168,10 @@ def solutions(numbers: tuple[int, ...], target: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def solution(numbers: tuple[int, ...], target: int) -> str:
-    """Return a solution with as few numbers as there is one.
+    """Return a solution with the fewest numbers.
 
     Raises:
-        ValueError: If the target is out of reach.
+        ValueError: The target cannot be reached.
     """
     ways = ways_of(numbers)
     for some in sorted(range(1, 1 << len(numbers)), key=int.bit_count):

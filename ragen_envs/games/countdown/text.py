@@ -19,7 +19,7 @@ class Result(NamedTuple):
 
     Attributes:
         value: The value; None if the text is not a usable expression.
-        rest: the numbers that it did not use, in order; () if it could not be used.
+        rest: Unused numbers, in order; () without a value.
         distance: Distance from the target, to nine digits; infinite without a value.
     """
 
@@ -30,7 +30,7 @@ class Result(NamedTuple):
 
 EXAMPLE = "EXPRESSION"
 _CHAINED = 4
-"""Numbers of the listed expressions: with more of them there would be too many to list."""
+"""Numbers in a listed expression; more would give too many expressions."""
 
 
 def rules(count: int, turns: int) -> str:
@@ -38,7 +38,7 @@ def rules(count: int, turns: int) -> str:
 
     Args:
         count: Number of numbers.
-        turns: the most answers of an episode.
+        turns: Maximum turns per episode.
     """
     return (
         f"You are playing Countdown: combine some of {count} numbers to give the target.\n"
@@ -62,7 +62,7 @@ def evaluate(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str,
 
     Args:
         answered: The text of the expression, as `plain` returns it.
-        numbers: those that may be used.
+        numbers: Numbers of the deal.
         target: The value to reach.
     """
     expression = expression_of(answered)
@@ -82,7 +82,7 @@ def evaluate(answered: str, numbers: tuple[int, ...], target: int) -> tuple[str,
 
 
 def _wrong(expression: Expression, numbers: tuple[int, ...]) -> str:
-    """Return why an expression cannot be used, "" if it can."""
+    """Return why an expression is unusable; "" if it is usable."""
     for number in expression.numbers:
         if expression.numbers.count(number) > numbers.count(number):
             more = "other " if number in numbers else ""
@@ -92,9 +92,9 @@ def _wrong(expression: Expression, numbers: tuple[int, ...]) -> str:
 
 @lru_cache(maxsize=1024)
 def list_expressions(numbers: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the expressions that are listed: the first numbers in a row, with any signs.
+    """Return the listed expressions: the first numbers in order, with every choice of operators.
 
-    They depend on the numbers alone, so that they tell nothing of the solutions.
+    They depend on the numbers only, so they reveal nothing about the solutions.
     """
     first, *further = map(str, numbers[:_CHAINED])
     return tuple(
@@ -104,13 +104,13 @@ def list_expressions(numbers: tuple[int, ...]) -> tuple[str, ...]:
 
 
 class ExpressionReader(ActionReader):
-    """Reads the whole body of an answer as one expression, whatever it is.
+    """Reads the whole body of a response as one expression.
 
     Args:
-        numbers: those of the deal.
+        numbers: Numbers of the deal.
 
     Attributes:
-        actions: the listed expressions, then those that were read, as `plain` has them.
+        actions: Listed expressions, then those that were read, as returned by `plain`.
     """
 
     free = FreeText("", "", LONGEST)
@@ -127,7 +127,7 @@ class ExpressionReader(ActionReader):
         return Parsed(True, (self._place(text),), actions_valid=True, is_example=False)
 
     def _place(self, text: str) -> int:
-        """Return the place of an expression among the actions; a new one is put at their end."""
+        """Return the index of an expression in the actions; a new one is appended."""
         place = self._index.get(text)
         if place is None:
             try:
