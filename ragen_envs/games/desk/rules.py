@@ -37,7 +37,7 @@ def record_of(office: Office, thing: str, letters: str = "CMEOF") -> Any:
     """Return the record of an id.
 
     Raises:
-        RefusedError: There is none in the tables of these letters.
+        RefusedError: The tables of these letters have no such record.
     """
     place = place_of(office, thing) if thing[0] in letters else None
     if place is None:

@@ -62,7 +62,7 @@ def read_record(office: Office, thing: str) -> str:
     """Return the text of a mail or a file.
 
     Raises:
-        RefusedError: There is no such mail or file.
+        RefusedError: The id belongs to no mail or file.
     """
     record = record_of(office, thing, "MF")
     if thing[0] == "M":

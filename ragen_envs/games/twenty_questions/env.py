@@ -30,7 +30,7 @@ class Asked(NamedTuple):
     Attributes:
         question: The question as the player spelled it.
         form: Its logical form, None if it was not understood.
-        reply: The reply, None if there was none.
+        reply: The reply; None without one.
     """
 
     question: str

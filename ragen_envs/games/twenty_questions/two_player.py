@@ -121,7 +121,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         """The answerer's seat for the latest `opponent_reads` of this turn.
 
         Raises:
-            ValueError: There is no open question.
+            ValueError: The answerer has no pending question.
         """
         if self._waiting is None or self._waiting[1] is None:
             raise ValueError("no question waits for a reply: call opponent_reads(answer) first")
@@ -137,7 +137,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         """The rule's reply to the latest question, and the answerer's as it was read.
 
         Raises:
-            ValueError: There was no reply yet in this episode.
+            ValueError: This episode has no reply yet.
         """
         if self._latest is None:
             raise ValueError("nobody has replied yet in this episode")
@@ -191,7 +191,7 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         return super()._reply(form) if isinstance(form, Guess) else self._given
 
     def _seat_for(self, answer: str) -> AnswererSeat | None:
-        """Return the seat for the question in a response, None if there is none."""
+        """Return the seat for the question in a response, None without a question."""
         # Understand a question once, though opponent_reads and step_with both need it.
         if self._waiting is None or self._waiting[0] != answer:
             self._waiting = answer, self._new_seat(answer)
