@@ -39,7 +39,9 @@ def test_the_cost_grows_with_the_text(piece):
 
 def printed(renderable):
     file = io.StringIO()
-    PlainConsole(file=file, width=60).print(renderable)
+    console = PlainConsole(file=file)
+    console.width = 60
+    console.print(renderable)
     return file.getvalue()
 
 
@@ -53,11 +55,11 @@ def test_a_console_prints_nothing_that_a_terminal_obeys(text):
         assert visible(lines) == lines
 
 
-def test_colours_of_our_own_stay():
+def test_colours_of_our_own_stay(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLORTERM", "truecolor")
     file = io.StringIO()
-    PlainConsole(file=file, force_terminal=True, color_system="truecolor").print(
-        "a\x1b[31mb", style="bold"
-    )
+    PlainConsole(file=file, force_terminal=True).print("a\x1b[31mb", style="bold")
     assert file.getvalue() == "\x1b[1ma\\x1b[31mb\x1b[0m\n"
 
 
