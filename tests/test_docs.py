@@ -14,6 +14,8 @@ from ragen_envs.core.sealed import key_hash
 from ragen_envs.registration import IDS
 from ragen_starpo.cli.main import COMMANDS as TRAIN
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parent.parent / "docs"
 
 

@@ -13,7 +13,7 @@ import pytest
 from .links import PROJECT, ROOT
 
 HOME = PROJECT["urls"]["Documentation"]
-pytestmark = pytest.mark.xdist_group("site")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
 
 
 class Page(HTMLParser):

@@ -12,7 +12,10 @@ from ragen_envs import IDS
 
 from .links import PROJECT, ROOT
 
-pytestmark = pytest.mark.xdist_group("packaging")  # the wheel is built and installed once
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("packaging"),
+]  # the wheel is built and installed once
 IMPORTS = """
 import importlib, pkgutil, sys, warnings
 # What a module of another project warns of at its own import is not ours.

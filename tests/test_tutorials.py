@@ -10,6 +10,8 @@ from .links import ROOT
 from .ragen_bench.models.api import llama
 from .tutorial import follow
 
+pytestmark = pytest.mark.slow
+
 NEEDS_VERL = pytest.mark.skipif(sys.version_info >= (3, 13), reason="verl 0.9 is for Python < 3.13")
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.ragen_bench.cli.command import run
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
 AGENTS = "\n\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
 COMMANDS = re.findall(r"^ragen-bench (.*)$", PAGE, re.MULTILINE)

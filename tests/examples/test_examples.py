@@ -10,6 +10,8 @@ from tests.ragen_bench.cli.command import run
 from tests.ragen_bench.models.api import llama, proxy
 from tests.ragen_envs.support import make
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOBODY = "http://127.0.0.1:9/v1"
 

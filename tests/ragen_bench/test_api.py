@@ -21,6 +21,8 @@ from ragen_bench.terminal.progress import NotebookProgress, progress_without_bar
 from ragen_bench.user_code import hash_source
 from tests.ragen_bench.cli.command import run as command
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "hf/<img src=x onerror=alert(1)>&\u202e"
 ENV = "ragen/Sokoban-v0"
 

@@ -17,6 +17,8 @@ from tests.growth import LINEAR, growth
 from tests.ragen_bench.cli.command import run
 from tests.ragen_bench.models.api import hosted
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "\x1b[2J\u202emodel\x9b31m"
 
 

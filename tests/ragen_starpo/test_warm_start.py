@@ -16,7 +16,7 @@ from ragen_starpo.recipes.sections import ValidationSettings
 from ragen_starpo.warm_start import WarmStartSettings, warm_start
 
 MOVES = ("Up", "Right", "Down", "Left")
-pytestmark = pytest.mark.xdist_group("verl")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]
 
 
 @pytest.mark.parametrize("response_format", ["think", "answer"])

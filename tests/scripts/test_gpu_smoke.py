@@ -17,7 +17,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.engine.platform import release
 from ragen_starpo.warm_start import Epoch
 
-pytestmark = pytest.mark.xdist_group("verl")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]
 
 PAGE = f"before\n{BEGIN}\nolder\n{END}\nafter\n"
 

@@ -13,6 +13,8 @@ from ragen_envs.games.minesweeper.env import MinesweeperEnv
 from ragen_envs.games.sokoban.env import SokobanEnv
 from ragen_envs.testing import CHECKS
 
+pytestmark = pytest.mark.slow
+
 
 def counted(name, levels=40, **options):
     return count_guarantees(f"ragen/{name}", levels, lambda steps, doing: None, **options)

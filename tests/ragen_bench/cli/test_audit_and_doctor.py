@@ -8,6 +8,8 @@ from ragen_bench.cli import main
 from ragen_envs.testing import CHECKS
 from tests.ragen_bench.cli.command import run
 
+pytestmark = pytest.mark.slow
+
 THIRD_PARTY = """
 import random
 import gymnasium

@@ -14,6 +14,8 @@ from ragen_bench.cli import main
 from tests.ragen_bench.cli.command import COMMAND, run, run_alone
 from tests.waiting import wait_for_lines
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("arguments", "says"),

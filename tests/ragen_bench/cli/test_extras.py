@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 WITHOUT = """
 import sys
 for name in {names}:

@@ -13,7 +13,7 @@ from ragen_envs.registration import IDS
 
 from .command import COMMAND, run
 
-pytestmark = pytest.mark.xdist_group("json")  # its runs are made once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("json")]  # its runs are made once
 
 
 @pytest.fixture(scope="module")

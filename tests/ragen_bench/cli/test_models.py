@@ -14,6 +14,8 @@ from ragen_bench.command_line import make_parser
 from ragen_bench.settings.options import EvaluationOptions
 from tests.ragen_bench.cli.command import run
 
+pytestmark = pytest.mark.slow
+
 THREE = """\
 [[model]]
 name = "random"

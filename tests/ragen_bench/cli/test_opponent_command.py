@@ -13,6 +13,8 @@ from ragen_bench.settings.run_names import default_path
 from tests.ragen_bench.cli.command import COMMAND, run
 from tests.waiting import wait_for_lines
 
+pytestmark = pytest.mark.slow
+
 GAME = ["--env", "TwentyQuestionsModel-v0"]
 ASKED = ["evaluate", "random", *GAME]
 ALONE = "ragen/TwentyQuestionsModel-v0 is played against another model, in a separate run: "

@@ -12,6 +12,8 @@ from ragen_bench.cli.sealed import _is_weak
 from ragen_envs.core.sealed import new_key
 from tests.ragen_bench.cli.command import run
 
+pytestmark = pytest.mark.slow
+
 PLAYS = ["evaluate", "random", "--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "3"]
 SEALED = [*PLAYS, "--split", "sealed", "--out", "run"]
 

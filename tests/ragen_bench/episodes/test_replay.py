@@ -18,6 +18,8 @@ from tests.ragen_bench.episodes.replayed import (
     with_changes,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def test_records_are_equal_to_their_replay(configs, records):
     results = list(replay(configs["think"], map(read_episode, map(through_json, records))))

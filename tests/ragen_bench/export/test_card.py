@@ -13,6 +13,8 @@ from ragen_bench.export.episodes import play_oracle_episodes
 from ragen_bench.export.parquet import export
 from tests.links import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def cache(monkeypatch, tmp_path_factory):

@@ -13,6 +13,8 @@ from tests.links import PROJECT, ROOT
 from tests.ragen_bench.inspect import replaying
 from tests.ragen_bench.inspect.support import expected, figures
 
+pytestmark = pytest.mark.slow
+
 INSPECT = Path(sys.executable).with_name("inspect")
 
 

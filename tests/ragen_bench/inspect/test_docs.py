@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("inspect")  # which takes seconds to import
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("inspect")]  # which takes seconds to import
 PAGE = (Path(__file__).parents[3] / "docs" / "inspect.md").read_text(encoding="utf-8")
 [(CODE, SHOWN)] = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
 

@@ -11,7 +11,7 @@ from ragen_bench.inspect.figures import normalised
 from tests.ragen_bench.inspect import replaying  # noqa: F401 (registers the model API)
 from tests.ragen_bench.inspect.support import expected, figures
 
-pytestmark = pytest.mark.xdist_group("inspect")  # which takes seconds to import
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("inspect")]  # which takes seconds to import
 GUESS = "tests.ragen_bench.third_party.external_games:external/Guess-v0"
 
 

@@ -19,7 +19,7 @@ COMMANDS = re.findall(r"^\$ (.+)$", PAGE, re.MULTILINE)
 AUDIT = "RAGEN_SEALED_KEY_FILE=key.txt ragen-bench audit --sealed"  # minutes, and tested elsewhere
 CONTENDER = "def answer(messages):\n    return '<think>Right.</think><answer>Right</answer>'\n"
 
-pytestmark = pytest.mark.xdist_group("competition")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("competition")]
 
 
 def shell(folder, *commands):

@@ -13,6 +13,8 @@ import yaml
 from ragen_bench.cli import main
 from tests.ragen_bench.leaderboard.test_pull_request import ROOT, commit, git
 
+pytestmark = pytest.mark.slow
+
 WORKFLOW = ROOT / ".github/workflows/draw.yml"
 ONE, TWO = 0.3, 0.4
 """The temperatures that are announced, by which the draws are told from each other."""

@@ -7,7 +7,7 @@ import pytest
 from ragen_bench.leaderboard import verify
 
 # What the random player scores is played once a process, for the games' pages too.
-pytestmark = pytest.mark.xdist_group("baselines")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("baselines")]
 ENTRIES = Path(__file__).parents[3] / "leaderboard/entries"
 NAMES = sorted(entry.name for entry in ENTRIES.iterdir())
 

@@ -12,7 +12,7 @@ from ragen_bench.cli import main
 from ragen_bench.leaderboard.files import MAX_BYTES
 from tests.ragen_bench.leaderboard.entries import entry_of, evaluation
 
-pytestmark = pytest.mark.xdist_group("pull-request")  # its runs are made once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pull-request")]  # its runs are made once
 
 ROOT = Path(__file__).parents[3]
 PLACE = Path("leaderboard/entries/mine_quick_test")

@@ -9,7 +9,7 @@ from ragen_bench.cli.main import main
 from ragen_bench.errors import UserError
 from ragen_bench.models import bundled
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 
 
 def test_the_conversion_keeps_every_weight_and_the_template():

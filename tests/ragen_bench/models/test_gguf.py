@@ -17,7 +17,7 @@ from tests.ragen_bench.cli.command import run
 from .api import llama
 from .api.client import GREEDY, REQUESTS, texts
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 
 
 @pytest.fixture(scope="module")

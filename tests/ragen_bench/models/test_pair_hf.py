@@ -18,7 +18,7 @@ from ragen_envs.core.policies import random_answer
 from ..opponents.test_pair import GAME, Clocked
 from .hf_models import save_tiny
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 BASE = Evaluation(
     model="hf/tiny",
     suite="",

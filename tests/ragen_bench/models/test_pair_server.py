@@ -9,7 +9,7 @@ from tests.ragen_bench.cli.command import run
 from .api import llama
 from .api.client import KEY
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 ASKER = """
 def ask(messages):
     turn = sum(message["role"] == "assistant" for message in messages) - 1

@@ -18,6 +18,8 @@ from ragen_envs.making import board_ids
 from .api.hosted import running
 from .api.seeing import STEPS, Seeing, pictures_in
 
+pytestmark = pytest.mark.slow
+
 GAMES = ["--env", "Sokoban-v0", "--env", "FrozenLakeNewVocab-v0", "--limit", "3"]
 FORM = ["--format", "plain", "--pictures", "--concurrency", "1"]
 PLAYS = ["evaluate", "openai/o9-mini", *GAMES, *FORM]

@@ -21,7 +21,7 @@ from ragen_envs.core.tool_calls import Call, as_text
 
 from .hf_models import save_tiny
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 MESSAGE = TypeAdapter(ChatCompletionMessageParam)
 answers = st.lists(
     st.one_of(

@@ -13,6 +13,8 @@ from ragen_bench.statistics import mean_interval
 
 from .support import GAME, RULE, Said, asks, finish
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_summary_recomputed_from_the_episodes(run, episodes):
     [row] = summarise(run)["envs"]

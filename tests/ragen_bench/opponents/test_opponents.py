@@ -13,6 +13,8 @@ from ragen_bench.opponents.pair import ModelPair
 
 from .support import BASE, GAME, Said, finish
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_model_that_plays_against_itself_is_loaded_once(monkeypatch):
     loaded = []

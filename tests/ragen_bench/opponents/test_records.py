@@ -24,6 +24,8 @@ from ragen_envs.games.twenty_questions.understanding import understand
 from .support import BASE, GAME, RULE, Said, asks, finish, problem_of
 from .test_pair import Batched
 
+pytestmark = pytest.mark.slow
+
 
 def test_against_the_rule_the_asker_plays_the_game_with_the_rule(tmp_path):
     """Every field of every turn but the replies' own, for a good player and a poor one."""

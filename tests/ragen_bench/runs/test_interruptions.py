@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from ragen_bench.scores.summary import summarise
 from tests.waiting import wait_for_lines
 
 from ..players import Unordered
+
+pytestmark = pytest.mark.slow
 
 EVALUATION = Evaluation(
     model="unordered",

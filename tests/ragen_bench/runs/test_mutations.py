@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from ragen_bench.cli import main
 from tests.ragen_bench.mutations import OTHERS, places, put
 
+pytestmark = pytest.mark.slow
+
 FILES = ("run.json", "episodes.jsonl", "summary.json", "run.json", "episodes.jsonl")
 COMMANDS = (["report"], ["replay"], ["analyse"], ["compare", "run"])
 

@@ -9,6 +9,8 @@ import pytest
 
 from ragen_bench.runs.provenance import describe_differences, machine
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_machine_is_named():
     found = machine()

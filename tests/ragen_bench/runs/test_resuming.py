@@ -12,6 +12,8 @@ from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import summarise
 from tests.ragen_bench.runs.support import finish
 
+pytestmark = pytest.mark.slow
+
 
 def without_seconds(summary):
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in summary["envs"]]

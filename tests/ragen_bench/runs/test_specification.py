@@ -12,6 +12,8 @@ from ragen_envs.games.twenty_questions import env as twenty_questions
 from ragen_envs.games.twenty_questions.probes import PROBES
 from ragen_envs.registration import IDS
 
+pytestmark = pytest.mark.slow
+
 
 def test_specification_hashes_differ_between_environments_splits_and_formats():
     hashes = [spec_hash(env, "test", "think") for env in IDS]

@@ -10,6 +10,8 @@ from ragen_bench.cli.main import parser
 from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.run_names import default_path
 
+pytestmark = pytest.mark.slow
+
 CHANGES = {
     "--samples": ["1", "4"],
     "--limit": ["8", "31", "256"],

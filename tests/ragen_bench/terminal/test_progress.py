@@ -4,12 +4,15 @@ import os
 import sys
 
 import pexpect
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.cli.main import main
 from ragen_bench.terminal.progress import Pace, PlainProgress, shorten_name
 from tests.ragen_bench.cli.command import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_line_comes_at_most_once_a_minute(capsys):

@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
 from rich.console import Console
 
 from ragen_bench.terminal.results import describe_truncation, reference_lines, summary_table
 from ragen_envs.registration import find_reference
 from tests.ragen_bench.cli.command import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_score_of_almost_nothing_has_no_minus(tmp_path):

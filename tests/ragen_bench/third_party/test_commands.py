@@ -13,7 +13,7 @@ import pytest
 from tests.ragen_bench.cli.command import run, run_alone
 from tests.ragen_bench.third_party import external_games
 
-pytestmark = pytest.mark.xdist_group("third_party")  # its runs are made once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("third_party")]  # its runs are made once
 
 GUESS, ECHO = "external_games:external/Guess-v0", "external_games:external/Echo-v0"
 BOTH = ["--env", GUESS, "--env", ECHO]

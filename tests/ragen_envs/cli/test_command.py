@@ -12,6 +12,8 @@ from ragen_envs.cli import main
 from ragen_envs.integrations.openenv.limits import hosts_of, listen
 from tests.ragen_envs.integrations.openenv.running import client
 
+pytestmark = pytest.mark.slow
+
 SOKOBAN = "ragen/Sokoban-v0"
 RUN = "import sys; from ragen_envs.cli import main; sys.exit(main())"
 

@@ -12,6 +12,8 @@ from ragen_envs.core.held_out import load, read, write
 from ragen_envs.registration import IDS, find_game
 from tests.ragen_envs.support import held_out_size
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(games.__file__).parent
 word = st.text("abcxyz0123456789.#@$ -", min_size=1, max_size=6).filter(
     lambda text: " " not in text and not text.startswith(";")

@@ -12,6 +12,8 @@ import pytest
 
 from tests.ragen_envs.peers.tables import by_environment, by_library, not_made, records
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[3] / "docs" / "findings.md").read_text(encoding="utf-8")
 SCRIPTS = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
 

@@ -10,6 +10,8 @@ from tests.ragen_envs.peers.test_docs import rows
 from tests.ragen_envs.peers.textarena_text import TextArenaText
 from tests.ragen_envs.peers.told import TEST_FROM
 
+pytestmark = pytest.mark.slow
+
 MEASURED = {
     "Gymnasium Taxi-v4": (lambda: gymnasium.make("Taxi-v4"), lambda env: env.unwrapped.s, 256),
     "TextArena FrozenLake-v0": (lambda: TextArenaText("FrozenLake-v0"), lake_instance, 256),

@@ -7,6 +7,8 @@ from tests.ragen_envs.peers.libraries import gem, gymnasium, openenv, reasoning_
 from tests.ragen_envs.peers.survey import surveyed
 from tests.ragen_envs.peers.tables import records
 
+pytestmark = pytest.mark.slow
+
 AGAIN = {
     "gymnasium": (gymnasium, "Blackjack-v1"),
     "textarena": (textarena, "ThreeCardMonte-v0"),

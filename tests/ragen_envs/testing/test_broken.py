@@ -7,6 +7,8 @@ from tests.ragen_envs.testing.broken import BROKEN
 from tests.ragen_envs.testing.broken.isolation import DrawsFromRandom, SeedsAndDrawsFromRandom
 from tests.ragen_envs.testing.lamps import subject_of
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_correct_environment_passes_all_checks():
     outcomes = check_text_env(subject_of())

@@ -11,6 +11,8 @@ import pytest
 import ragen_envs.testing
 from ragen_envs.testing import CHECKS, Subject
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

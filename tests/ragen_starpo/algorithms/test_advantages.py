@@ -19,6 +19,8 @@ from ragen_starpo.algorithms.masked import masked_whiten
 from ragen_starpo.algorithms.rewards import find_turn_ends
 from tests.ragen_starpo.algorithms.batches import batches, scored_groups
 
+pytestmark = pytest.mark.slow
+
 shares = st.floats(0, 1)
 
 

@@ -17,6 +17,8 @@ from ragen_starpo.objective import correct_gap, policy_contribution
 from ragen_starpo.recipes.sections import CorrectionSettings, LossSettings
 from tests.ragen_starpo.algorithms.batches import batches
 
+pytestmark = pytest.mark.slow
+
 LEVELS = ("token", "sequence")
 seeds = st.integers(0, 2**30)
 scales = st.sampled_from([0.0, 0.05, 0.4, 8.0, 30.0])

@@ -11,6 +11,8 @@ import ragen_starpo
 from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS, LOSSES, estimator
 from ragen_starpo.recipes.sections import AdvantageSettings, FilterSettings, LossSettings
 
+pytestmark = pytest.mark.slow
+
 ALGORITHMS = """
 import torch
 from torch import Tensor

@@ -9,7 +9,7 @@ import pytest
 
 from ragen_starpo.cli import main
 
-pytestmark = pytest.mark.xdist_group("verl")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]
 COMMAND = Path(sys.executable).with_name("ragen-train")
 RECIPE = """
 model = "warm"

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BLOCKED = """
 import sys
 package, *typed = sys.argv[1:]

@@ -13,7 +13,7 @@ from tests.ragen_starpo.report.runs import make_run
 from .test_main import typed
 
 TOLD = ("--tensorboard", "--wandb")
-pytestmark = pytest.mark.xdist_group("verl")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]
 RECIPE = """
 model = "small"
 envs = ["FrozenLake-v0"]

@@ -17,6 +17,8 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cli.weights_and_biases import WandbRun
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 BLOCK, CLOCK = 1 << 15, ("_runtime", "_timestamp")
 KEY = "0123456789abcdef0123456789abcdef01234567"
 

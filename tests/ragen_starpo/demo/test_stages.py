@@ -11,7 +11,7 @@ from ragen_starpo.engine.platform import release
 from ragen_starpo.recipes.recipe import read_recipe
 from tests.ragen_starpo.commands_here import CommandsHere
 
-pytestmark = pytest.mark.xdist_group("verl")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]
 
 RECIPE = """
 base = "demo-sokoban"

@@ -9,6 +9,8 @@ from ragen_bench.errors import UserError
 from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = OptimiserSettings(learning_rate=1e-2)
 LOST = "model.layers.1.mlp.up_proj.weight"
 

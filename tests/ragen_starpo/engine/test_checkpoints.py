@@ -12,6 +12,8 @@ from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
 from tests.ragen_starpo.engine.conftest import write
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = OptimiserSettings(learning_rate=1e-2, warmup_steps=3)
 
 

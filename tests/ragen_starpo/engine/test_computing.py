@@ -17,6 +17,8 @@ from tests.ragen_starpo.engine.test_policy import (
     loss_of_rows,
 )
 
+pytestmark = pytest.mark.slow
+
 TOKENS = 20
 WAYS = [Computing(TOKENS), Computing(packing=True), Computing(TOKENS, packing=True)]
 

@@ -11,6 +11,8 @@ from ragen_starpo.engine.cpu import CpuPlatform
 from ragen_starpo.engine.platform import check_version
 from tests.ragen_starpo.contract import CLUSTER_SYMBOLS, ENGINE_SYMBOLS, Symbol, changes
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_installed_verl_has_all_that_is_used():
     assert changes(ENGINE_SYMBOLS) == []

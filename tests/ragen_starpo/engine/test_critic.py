@@ -7,6 +7,8 @@ from ragen_starpo.engine.worker import Critic
 from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_critic, plain_values, token_batch
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = OptimiserSettings(learning_rate=1e-2)
 
 

@@ -8,6 +8,8 @@ from torch.testing import assert_close
 
 from ragen_starpo.engine.platform import prepare
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def engines():

@@ -11,6 +11,8 @@ from tests.ragen_starpo.engine.batches import (
     token_batch,
 )
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = OptimiserSettings(learning_rate=1e-2)
 
 

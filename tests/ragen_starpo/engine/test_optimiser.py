@@ -10,6 +10,8 @@ from ragen_starpo.engine.worker import Policy
 from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import columns, token_batch
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = OptimiserSettings(learning_rate=3e-3, weight_decay=0.1)
 
 

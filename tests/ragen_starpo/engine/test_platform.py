@@ -7,6 +7,8 @@ import torch
 
 from ragen_starpo.engine import platform
 
+pytestmark = pytest.mark.slow
+
 FRESH = """
 import logging, os, sys
 from pathlib import Path

@@ -14,6 +14,8 @@ from ragen_starpo.engine.worker import Policy, Reference
 from ragen_starpo.recipes.sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import columns, plain_log_probs, token_batch
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = OptimiserSettings(learning_rate=3e-3, clip_grad=0.7)
 ENTROPY = 0.01
 TEMPERATURE = 0.8

@@ -11,6 +11,8 @@ from ragen_starpo.algorithms.registry import AGGREGATIONS
 from ragen_starpo.engine import rows
 from tests.ragen_starpo.engine.batches import columns, token_batch
 
+pytestmark = pytest.mark.slow
+
 
 @given(st.integers(1, 300), st.integers(1, 40))
 def test_micro_batches_are_as_few_as_can_be_and_the_last_one_has_a_row(count, largest):

@@ -13,6 +13,8 @@ from ragen_starpo.rollout.trajectory import batch_of
 from tests.ragen_starpo.chats import made
 from tests.ragen_starpo.sequences import whole
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def real_chat(random_model, tmp_path_factory):

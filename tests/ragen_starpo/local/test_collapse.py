@@ -9,6 +9,8 @@ from benchmarks.echo_trap import CONSTANT, RISING, fall_of, make_walker, setting
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 
+pytestmark = pytest.mark.slow
+
 
 class FallenError(Exception):
     """Ends a run whose success has fallen."""

@@ -18,6 +18,8 @@ from ragen_starpo.local.run import TrainingDirectory, check_run
 from ragen_starpo.local.train import resume_run, train
 from ragen_starpo.recipes.recipe import recipe_of
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "model": "small",
     "envs": ["Bandit-v0"],

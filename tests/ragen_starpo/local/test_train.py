@@ -19,6 +19,8 @@ from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.episodes import rollout_specs
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "model": "small",
     "envs": ["FrozenLake-v0", "Sokoban-v0"],

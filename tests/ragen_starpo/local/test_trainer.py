@@ -13,6 +13,8 @@ from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.trajectory import batch_of
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {
     "model": "small",
     "envs": ["FrozenLake-v0"],

@@ -9,6 +9,8 @@ from ragen_starpo.local.validation import validate
 from ragen_starpo.recipes.sections import ValidationSettings
 from ragen_starpo.warm_start import WarmStartSettings, warm_start
 
+pytestmark = pytest.mark.slow
+
 ENVS = ("FrozenLake-v0", "Sokoban-v0")
 COUNT, TEMPERATURE, TOKENS = 32, 0.7, 14
 

@@ -9,6 +9,8 @@ from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 
+pytestmark = pytest.mark.slow
+
 NERVOUS = {"window": 1, "patience": 3, "fall": 0.001, "warm_up": 0, "gradient": 1.001}
 SETTINGS = {
     "model": "small",

@@ -15,6 +15,8 @@ from tests.ragen_bench.pages.report.test_html import Page
 
 from .runs import ENVS, make_run, metrics
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = '</title></style><script>alert(1)</script><img src=x onerror="alert(2)">{{ 7*7 }}\u202e'
 TABLES = """() => [...document.querySelectorAll('table.figures')].map(table =>
   [...table.rows].map(row => [...row.cells].map(cell => cell.textContent)))"""

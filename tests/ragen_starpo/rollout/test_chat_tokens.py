@@ -14,7 +14,7 @@ from ragen_bench.models.prompt import conversation
 from ragen_starpo.rollout.chat_tokens import ChatTokens
 from tests.ragen_starpo.chats import RANKS, TEMPLATES, WORDS, file_of, made, tokenizer_of
 
-pytestmark = pytest.mark.xdist_group("chats")  # which take seconds to make
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chats")]  # which take seconds to make
 ENCODINGS = {
     family: tiktoken.Encoding(
         family,

@@ -19,6 +19,8 @@ from ragen_starpo.rollout.play import play
 from ragen_starpo.rollout.trajectory import batch_of
 from tests.ragen_starpo.sequences import whole
 
+pytestmark = pytest.mark.slow
+
 ENVS = ["ragen/Bandit-v0", "ragen/FrozenLake-v0", "ragen/Sokoban-v0"]
 
 

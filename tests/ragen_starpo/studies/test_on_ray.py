@@ -13,7 +13,7 @@ from ragen_starpo.commands import Stage
 from ragen_starpo.studies.on_ray import RayCommands, join_cluster
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.xdist_group("verl")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]
 STUDIES = Stage("list", "ragen-train", ("studies",))
 UNKNOWN = Stage("list", "ragen-train", ("studeis",))
 

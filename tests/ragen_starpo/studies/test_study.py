@@ -14,6 +14,8 @@ from ragen_starpo.studies.results import make_results
 from ragen_starpo.studies.running import count_seeds
 from ragen_starpo.studies.study import list_studies, read_study
 
+pytestmark = pytest.mark.slow
+
 PARSERS = {"ragen-train": train_parser, "ragen-bench": bench_parser}
 HEAD = """
 question = "?"

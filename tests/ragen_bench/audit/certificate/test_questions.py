@@ -22,6 +22,8 @@ from ragen_envs.games.minesweeper.env import MinesweeperEnv
 
 from . import coins
 
+pytestmark = pytest.mark.slow
+
 
 def policies():
     (folder,) = find_spec("openenv").submodule_search_locations

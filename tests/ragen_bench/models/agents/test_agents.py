@@ -17,6 +17,8 @@ from ragen_envs.core.protocol import format_answer
 from ragen_envs.registration import IDS
 from tests.ragen_bench.models.own_agent import SAMPLING, TOLD, played, records, run_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("form", ["think", "plain"])
 def test_an_agent_is_told_where_it_is_and_what_it_may_do(agent, form):

@@ -13,6 +13,8 @@ from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, TOLD, played, records
 
+pytestmark = pytest.mark.slow
+
 # Waits in its first answers until so many are in flight as there should be; a broken form is an
 # answer too, so that every episode has all five turns of its budget.
 CROWD = """

@@ -12,6 +12,8 @@ from ragen_bench.runs.directory import read_run
 from tests.ragen_bench.models.own_agent import LAKE, SAMPLING, TOLD, played, run_of
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("kind", ["", "async "])
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from ragen_bench.runs.directory import read_run
 from ragen_envs.core.sealed import KEY_VARIABLE, key_hash, new_key
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bubblewrap is for Linux"),
     pytest.mark.xdist_group("cheats"),
 ]

@@ -13,6 +13,8 @@ from ragen_bench.models.base import Request, Sampling, TurnId, ask_all
 from ragen_bench.runs.directory import read_run
 from tests.ragen_bench.models.own_agent import SAMPLING, run_of
 
+pytestmark = pytest.mark.slow
+
 ANSWERS = "def answer(messages):\n    return '<think></think><answer>Up</answer>'\n"
 PLACE = TurnId("ragen/X-v0", "val", 3, 1, 2)
 

@@ -19,6 +19,8 @@ from tests.waiting import wait_until
 
 from .agents import KINDS, make_subprocess_model, on_linux
 
+pytestmark = pytest.mark.slow
+
 PIPE = """
 import gc, os, struct
 from ragen_bench.models.agents import worker

@@ -18,6 +18,8 @@ from ragen_bench.models.agents.messages import (
     encode_reply,
 )
 
+pytestmark = pytest.mark.slow
+
 ANSWER = {
     "kind": "Answered",
     "number": 3,

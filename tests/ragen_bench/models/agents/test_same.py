@@ -17,6 +17,8 @@ from tests.ragen_bench.models.own_agent import SAMPLING, played, records
 
 from .agents import KINDS, make_subprocess_model
 
+pytestmark = pytest.mark.slow
+
 PLACE = TurnId("ragen/X-v0", "val", 3, 1, 2)
 AS_PLAIN = SimpleNamespace(response_format="plain")
 TELLS = """

@@ -9,6 +9,8 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.models.agents.sandbox import find_agent_files, sandbox_command
 
+pytestmark = pytest.mark.slow
+
 FILES = {
     "alone.py": "import json\nimport beside\nfrom kit import tools\n",
     "beside.py": "def late():\n    import deeper.below\n",

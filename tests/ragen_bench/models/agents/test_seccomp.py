@@ -7,6 +7,8 @@ import pytest
 
 from ragen_bench.models.agents.seccomp import MACHINES, make_filter
 
+pytestmark = pytest.mark.slow
+
 ALLOW, KILL, ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # From the kernel's tables: asm/unistd_64.h, asm-generic/unistd.h.

@@ -13,6 +13,8 @@ from tests.ragen_bench.cli.command import run
 from . import hosted
 from .client import GREEDY, KEY, QUESTIONS, REQUESTS, SAMPLED, refusal
 
+pytestmark = pytest.mark.slow
+
 KINDS = {"anthropic": hosted.Anthropic, "google": hosted.Google}
 VARIABLES = {"anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}
 TALK = [

@@ -12,7 +12,7 @@ from ragen_bench.models import ask_all
 from . import llama, proxy
 from .client import GREEDY, QUESTIONS, REQUESTS, SAMPLED, model_at, texts
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 
 
 @pytest.mark.parametrize("sampling", [GREEDY, SAMPLED])

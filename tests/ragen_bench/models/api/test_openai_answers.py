@@ -10,7 +10,7 @@ from ragen_bench.models import Completion, Request, ask_all
 from . import llama, proxy
 from .client import GREEDY, REQUESTS, model_at, refusal
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 LONG = Request([{"role": "user", "content": "word " * 2000}], "long", None)
 
 

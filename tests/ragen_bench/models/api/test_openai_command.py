@@ -14,7 +14,7 @@ from tests.waiting import wait_for_lines, wait_until
 from . import llama, proxy
 from .client import KEY
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 GAME = ["--env", "Bandit-v0", "--limit", "8", "--format", "plain", "--max-tokens", "4"]
 EVALUATE = ["evaluate", f"openai/{llama.NAME}", *GAME, "--concurrency", "2", "--out", "run"]
 EIGHT = [*EVALUATE, "--concurrency", "8", "--retries", "9"]

@@ -15,6 +15,8 @@ from . import hosted
 from .client import GREEDY, KEY, REQUESTS, model_at, refusal, texts
 from .raw import reply, replying
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 LISTED = json.dumps({"data": [{"id": hosted.NAME, "owned_by": "hosted"}]}).encode()
 

@@ -13,7 +13,7 @@ from ragen_envs.core.protocol import RESPONSE_FORMATS
 from . import proxy
 from .client import SAMPLED, model_at, refusal
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 CONSTRAINED = dataclasses.replace(SAMPLED, constrain=True, max_tokens=64)
 
 

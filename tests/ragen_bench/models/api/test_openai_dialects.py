@@ -12,6 +12,8 @@ from tests.ragen_bench.cli.command import run
 from . import hosted
 from .client import GREEDY, REQUESTS, SAMPLED, model_at, refusal, texts
 
+pytestmark = pytest.mark.slow
+
 GAME = ["--env", "Bandit-v0", "--limit", "2", "--out", "run"]
 EVALUATE = ["evaluate", f"openai/{hosted.NAME}", *GAME]
 

@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 from . import proxy
 from .client import REQUESTS, SAMPLED, model_at, texts
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 MANY = [
     Request([{"role": "user", "content": f"Say {word}."}], word, None)
     for word in ("one", "two", "three", "four", "five", "six", "seven", "eight")

@@ -15,7 +15,7 @@ from ragen_bench.models.api.request import retry
 from . import proxy
 from .client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 ANSWER = {"choices": [{"message": {"content": "Up"}}]}
 PASSING = {
     "rate limit": proxy.says({"error": {"message": "slow down"}}, 429, Retry_After=0),

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from ragen_bench.models.api.secrets import remove_secrets
 from tests.ragen_bench.mutations import OTHERS, places, put
 
 from .client import KEY
+
+pytestmark = pytest.mark.slow
 
 CALL = {"id": "1", "type": "function", "function": {"name": "go", "arguments": '{"to": "Up"}'}}
 MESSAGE = {"role": "assistant", "content": "Up", "reasoning": "So.", "tool_calls": [CALL]}

@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 from . import llama, proxy
 from .client import KEY, REQUESTS, model_at, refusal, texts
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 
 
 def test_a_server_with_a_key(monkeypatch):

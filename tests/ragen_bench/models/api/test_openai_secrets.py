@@ -19,6 +19,8 @@ from . import hosted
 from .client import GREEDY, KEY, REQUESTS, model_at, refusal, texts
 from .raw import replying
 
+pytestmark = pytest.mark.slow
+
 ODD = 'a"b\\c/d&e<f>%g +h1'
 PLACEHOLDERS = [
     *("x", "-", "1", "Up", "n", "EMPTY", "none", "no-key", "ollama", "lm-studio", "dummy"),

@@ -13,7 +13,7 @@ from ragen_bench.models.api.response import read_completion
 
 from . import llama, proxy
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])
 TOOLS = TypeAdapter(list[ChatCompletionFunctionToolParam])
 GAMES = ["--suite", "quick"]

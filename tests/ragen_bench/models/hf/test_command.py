@@ -12,7 +12,7 @@ from tests.waiting import wait_for_lines
 
 from ..hf_models import save_tiny
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 
 
 COMMAND = [sys.executable, "-m", "ragen_bench"]

@@ -19,7 +19,7 @@ from ragen_bench.models.hf.model import HFModel
 
 from ..hf_models import Reference, request, save_tiny
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 OBSERVATIONS = ["You are in a cave.", "You are in a cave. It is dark.", "Wet.", "Go " * 30]
 
 

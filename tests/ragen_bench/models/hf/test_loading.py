@@ -17,7 +17,7 @@ from ragen_bench.models.hf.model import HFModel
 
 from ..hf_models import request, save_tiny
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 
 
 @pytest.fixture

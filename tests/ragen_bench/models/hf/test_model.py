@@ -14,7 +14,7 @@ from ragen_bench.models.hf.model import HFModel
 
 from ..hf_models import Reference, request
 
-pytestmark = pytest.mark.xdist_group("language-model")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 GREEDY = Sampling(temperature=0, max_tokens=11, stop="</answer>", seed=0)
 QUESTIONS = ["Name a colour.", "Is water wet?", "Count up from one, one number a line, to 99."]
 

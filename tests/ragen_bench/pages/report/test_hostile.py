@@ -7,7 +7,7 @@ from ragen_bench.pages.report import write_report
 
 from .runs import SOKOBAN, episode, make_run, summary_of
 
-pytestmark = pytest.mark.xdist_group("report")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]
 
 # Each in a thought, in an answer, in an observation, and as an action and a label.
 HOSTILE = {

@@ -12,6 +12,8 @@ from ragen_bench.scores.summary import summarise
 
 from .runs import FROZEN_LAKE, SOKOBAN, episode, make_run, row, summary, summary_of
 
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "link", "input", "br"}
 
 

@@ -10,7 +10,7 @@ from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT, check_contras
 
 from .runs import FROZEN_LAKE, SOKOBAN, episode, make_run, row, summary
 
-pytestmark = pytest.mark.xdist_group("report")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("report")]
 
 TEXTS = """p, td, th, dt, dd, caption, a, h2, .row div, .quote, .flags li, #turns button,
     [data-kind]"""

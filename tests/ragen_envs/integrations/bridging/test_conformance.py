@@ -9,6 +9,8 @@ from ragen_envs import IDS
 from tests.ragen_envs.integrations.bridging import players
 from tests.ragen_envs.integrations.bridging.scripts import scripts
 
+pytestmark = pytest.mark.slow
+
 BRIDGES = sorted(module.name for module in pkgutil.iter_modules(players.__path__))
 
 

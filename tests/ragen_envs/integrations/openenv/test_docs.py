@@ -13,6 +13,8 @@ from ragen_envs.integrations.openenv.tasks import MAX_RANGE, PREVIEW
 
 from .running import running
 
+pytestmark = pytest.mark.slow
+
 PAGE = (Path(__file__).parents[4] / "docs" / "openenv.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
 URL = "http://127.0.0.1:8000"

@@ -18,6 +18,8 @@ from tests.waiting import wait_until
 from . import foreign
 from .running import beside, client, running, vanish
 
+pytestmark = pytest.mark.slow
+
 ENV = "ragen/FrozenLake-v0"
 STEP = {"message": "<think></think><answer>Up</answer>"}
 

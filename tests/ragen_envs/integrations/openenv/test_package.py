@@ -19,6 +19,8 @@ from ragen_envs.integrations.bridging import Episode
 
 from .running import running
 
+pytestmark = pytest.mark.slow
+
 FOREIGN = f"{__package__}.foreign:foreign/Guess-v0"
 
 

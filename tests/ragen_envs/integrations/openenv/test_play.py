@@ -11,6 +11,8 @@ from ragen_envs.integrations.openenv import TextAction
 
 from .running import client, running
 
+pytestmark = pytest.mark.slow
+
 SOKOBAN, LAKE = "ragen/Sokoban-v0", "ragen/FrozenLake-v0"
 FOREIGN = f"{__package__}.foreign:foreign/Guess-v0"
 

@@ -9,6 +9,8 @@ from websockets.sync.client import connect
 
 from .running import client, running
 
+pytestmark = pytest.mark.slow
+
 RESET = json.dumps({"type": "reset", "data": {"seed": 1, "split": "test"}})
 STEP = json.dumps({"type": "step", "data": {"message": "Up"}})
 ANSWERED = {

@@ -14,6 +14,8 @@ from ragen_envs.testing import check_hostile_text, check_rollouts_differ_in_nois
 
 from .running import running
 
+pytestmark = pytest.mark.slow
+
 ENV = "ragen/FrozenLake-v0"
 WIDE = Limits(max_message=1 << 23)  # the kit's longest text is of a million characters
 

@@ -13,6 +13,8 @@ from ragen_envs.integrations.bridging import Episode
 
 from .running import running
 
+pytestmark = pytest.mark.slow
+
 PATHS = ("state", "metadata", "schema", "openapi.json", "list_environments")
 ASKABLE = re.compile(r'"legal_actions":\[".*?"\]')
 QUESTIONS = ("Is it alive?", "What is the word?", "state", "<answer>secret</answer>", "")

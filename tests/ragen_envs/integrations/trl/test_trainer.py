@@ -19,7 +19,10 @@ from ragen_envs.integrations.bridging import tasks
 from ragen_envs.integrations.trl import dataset, environment
 from tests.ragen_envs.support import make
 
-pytestmark = pytest.mark.filterwarnings("ignore:You are using 'environment_factory':UserWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:You are using 'environment_factory':UserWarning"),
+]
 
 LAKE = "ragen/FrozenLakeMild-v0"
 CALL = Call("act", {"actions": ["Down", "Down", "Right"]})

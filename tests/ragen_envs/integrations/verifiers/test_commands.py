@@ -14,7 +14,7 @@ from ragen_envs.integrations.bridging import tasks
 from tests.ragen_bench.models.api.hosted import Hosted, running
 from tests.ragen_envs.integrations.verifiers.place import NEEDS_VERIFIERS, ROOT, driver, run
 
-pytestmark = NEEDS_VERIFIERS
+pytestmark = [pytest.mark.slow, NEEDS_VERIFIERS]
 LAKE = "ragen/FrozenLake-v0"
 INSTANCES, ROLLOUTS = 4, 3
 PAGE = (ROOT / "docs" / "verifiers.md").read_text(encoding="utf-8")

@@ -8,6 +8,8 @@ import pytest
 from ragen_envs.integrations.bridging import Episode
 from tests.ragen_envs.integrations.verifiers.place import NEEDS_VERIFIERS, driver
 
+pytestmark = pytest.mark.slow
+
 BANDIT = "ragen/BanditMultiPull-v0"
 
 

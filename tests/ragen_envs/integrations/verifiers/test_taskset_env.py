@@ -1,8 +1,10 @@
 """A taskset as a Gymnasium environment: verifiers' own machinery, with `step` as the model."""
 
+import pytest
+
 from tests.ragen_envs.integrations.verifiers.place import NEEDS_VERIFIERS, driver
 
-pytestmark = NEEDS_VERIFIERS
+pytestmark = [pytest.mark.slow, NEEDS_VERIFIERS]
 BEFORE = """
 import copy, gymnasium, pickle
 from functools import partial
