@@ -97,5 +97,5 @@ told(lambda: TasksetEnv("ragen-verifiers", env_id="user_sim"))
     assert taskset.startswith("ModuleNotFoundError: taskset 'no-such-taskset' not found")
     assert "Input should be 'train', 'val', 'test', 'sealed' or 'drawn'" in split
     assert several == (
-        "ValueError: user_sim has several agents, ['assistant', 'user']; one can be played"
+        "ValueError: user_sim has several agents, ['assistant', 'user']; only one can be played"
     )
