@@ -22,8 +22,7 @@ from transformers import (
 from ragen_bench.episodes.episode import derive_noise_seed
 from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import make_env
-from ragen_starpo.algorithms.aggregation import token_weights
-from ragen_starpo.algorithms.mini_batches import mini_batches
+from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
 from ragen_starpo.objective import compute_advantages, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import OptimiserSettings

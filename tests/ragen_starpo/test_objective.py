@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from verl.trainer.ppo import core_algos
 from verl.workers.config import ActorConfig
 
-from ragen_starpo.algorithms.advantages import bi_level_gae
+from ragen_starpo.algorithms.advantages import bi_level_gae, find_turn_ends
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.registry import AGGREGATIONS, KL_ESTIMATORS
-from ragen_starpo.algorithms.rewards import find_turn_ends
 from ragen_starpo.objective import (
     compute_advantages,
     policy_contribution,

@@ -15,8 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_starpo.algorithms.aggregation import token_weights
-from ragen_starpo.algorithms.mini_batches import mini_batches
+from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
 from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.gradients import measure_gradients
 from ragen_starpo.diagnostics.metrics import StepMetrics, iteration_metrics
@@ -34,7 +33,7 @@ class Iteration:
 
     Attributes:
         number: Number of the iteration, from 0.
-        learned: Whether the filter kept anything.
+        learned: True if the filter kept any rollouts.
         metrics: Metrics by name.
         seconds: Seconds by phase.
         rollouts: Records of the harness, before the filter, by group.

@@ -8,15 +8,15 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ragen_starpo.algorithms.correction import correct_advantages
-from ragen_starpo.algorithms.losses import compute_log_ratio, kl_penalty, value_loss
-from ragen_starpo.algorithms.masked import masked_mean
-from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
-from ragen_starpo.algorithms.rewards import (
+from ragen_starpo.algorithms.advantages import (
     find_turn_ends,
     place_on_last_token,
     place_on_turn_ends,
 )
+from ragen_starpo.algorithms.correction import correct_advantages
+from ragen_starpo.algorithms.losses import compute_log_ratio, kl_penalty, value_loss
+from ragen_starpo.algorithms.masked import masked_mean
+from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
 from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.recipes.sections import AdvantageSettings, CorrectionSettings, LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
@@ -36,7 +36,7 @@ def compute_advantages(
         values: (sequences, tokens) values of the critic; None without a critic.
 
     Raises:
-        ValueError: If the estimator needs a critic and there are no values.
+        ValueError: The estimator needs a critic, and `values` is None.
     """
     estimator = ESTIMATORS.find(settings.estimator)
     if estimator.critic and values is None:

@@ -10,13 +10,13 @@ from verl.trainer.ppo import core_algos
 from ragen_starpo.algorithms.advantages import (
     bi_level_gae,
     dr_grpo,
+    find_turn_ends,
     grpo,
     reinforce_plus_plus,
     rloo,
     token_gae,
 )
 from ragen_starpo.algorithms.masked import masked_whiten
-from ragen_starpo.algorithms.rewards import find_turn_ends
 from tests.ragen_starpo.algorithms.batches import batches, scored_groups
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.algorithms.rewards import find_turn_ends, place_on_last_token, place_on_turn_ends
+from ragen_starpo.algorithms.advantages import (
+    find_turn_ends,
+    place_on_last_token,
+    place_on_turn_ends,
+)
 from tests.ragen_starpo.algorithms.batches import batches
 
 

@@ -100,8 +100,8 @@ def test_settings_and_defaults(written):
         ("advantage.gamma_turn=1.5", "advantage.gamma_turn: is from 0 to 1, got 1.5"),
         ("optimiser.learning_rate=inf", "optimiser.learning_rate: is above 0 and finite, got inf"),
         ("optimiser.weight_decay=inf", "optimiser.weight_decay: is at least 0 and finite, got inf"),
-        ("envs=[]", "envs: names at least one environment"),
-        ("rollouts.samples=1", "filter.strategy: top-k keeps groups whose returns differ, and one"),
+        ("envs=[]", "envs: name at least one environment"),
+        ("rollouts.samples=1", "filter.strategy: top-k compares the returns of a group, which nee"),
         ("advantage.estimator=bi-level-gae", "bi-level-gae needs each turn's reward; set turn"),
         ("loss.aggregation=seq-mean-token-sum-norm", "loss.horizon: seq-mean-token-sum-norm div"),
         ("loss.horizon=0", "loss.horizon: is at least 1, got 0"),
@@ -124,16 +124,19 @@ def test_settings_and_defaults(written):
         ("mixture.shares.Bandit-v0=1.5", "mixture.shares.Bandit-v0: Input should be a valid int"),
         (
             "mixture.shares.Sokoban-v0=2",
-            "mixture.shares: Sokoban-v0 is none of the recipe's envs: Bandit-v0",
+            "mixture.shares: Sokoban-v0 is not in the recipe's envs: Bandit-v0",
         ),
         ("mixture.scales.Bandit-v0=2", "mixture: scales are what normalise=scales divides by"),
         ("mixture.normalise=scales", "mixture: scales are what normalise=scales divides by"),
         (
             "mixture={normalise='scales', scales={Lake=2}}",
-            "mixture.scales: Lake is none of the recipe's envs: Bandit-v0",
+            "mixture.scales: Lake is not in the recipe's envs: Bandit-v0",
         ),
-        ("mixture.normalise=deviation", "deviation wants a baseline of each group, and gae has no"),
-        ("envs=['Bandit-v0', 'Sokoban-v0', 'ragen/Bandit-v0']", "envs: Bandit-v0 is there 2 times"),
+        (
+            "mixture.normalise=deviation",
+            "deviation needs a baseline of each group, which gae",
+        ),
+        ("envs=['Bandit-v0', 'Sokoban-v0', 'ragen/Bandit-v0']", "envs: Bandit-v0 occurs 2 times"),
     ],
 )
 def test_bad_settings(written, override, said):
@@ -164,7 +167,7 @@ def test_returns_are_divided_by_their_deviation_where_a_baseline_is_taken_off(
     with nullcontext() if fits else pytest.raises(UserError, match="set normalise=scales"):
         read_recipe(written(GOOD), asked)
     alone = [*asked, "rollouts.samples=1", "filter.strategy=all"]
-    with pytest.raises(UserError, match="deviation wants a baseline"):
+    with pytest.raises(UserError, match="deviation needs a baseline"):
         read_recipe(written(GOOD), alone)
 
 
@@ -224,7 +227,7 @@ def test_the_max_steps_are_those_of_all_iterations(shares, more, iterations, amo
 
 def test_a_recipe_in_code_is_checked_as_a_file_is():
     with pytest.raises(
-        ValueError, match=r"rollouts\.instances: 8 leave some of the 9 environments"
+        ValueError, match=r"rollouts\.instances: 8 is fewer than the 9 environments"
     ):
         Recipe("m", ("Bandit-v0",) * 9)
     with pytest.raises(ValueError, match="greater than or equal to 1"):

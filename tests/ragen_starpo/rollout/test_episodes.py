@@ -83,6 +83,6 @@ def test_seeds_whose_instances_belong_to_others(seed):
 
 
 def test_an_environment_that_would_not_be_played():
-    said = r"rollouts\.instances: 2 leave some of the 3 environments without any; raise it to 3"
+    said = r"rollouts\.instances: 2 is fewer than the 3 environments; raise it to 3"
     with pytest.raises(UserError, match=said):
         recipe(ENVS, 2)

@@ -1,12 +1,39 @@
-"""Weights of token losses in a mini-batch, independent of its division into micro-batches."""
+"""Mini-batches: the trajectories of each optimiser step, and the weights of their token losses."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
+from ragen_envs.core.instances import RandomStream
 from ragen_starpo.algorithms.masked import trajectory_sums
 from ragen_starpo.algorithms.registry import AGGREGATIONS, Aggregation
+
+
+def mini_batches(
+    count: int, iteration: int, *, size: int, passes: int, seed: int
+) -> Iterator[Tensor]:
+    """Yield the indices of each step, in an order that the seed decides.
+
+    A pass takes the fewest steps that the size allows. Their sizes differ by at most one, since
+    every step moves the policy equally far, and a small one would overweight its trajectories.
+
+    Args:
+        count: Trajectories of the iteration; each is in one step of each pass.
+        iteration: Number of the iteration, from 0.
+        size: Maximum trajectories per step.
+        passes: Passes over the trajectories.
+        seed: Seed of the run.
+    """
+    steps = math.ceil(count / size)
+    for update in range(passes):
+        stream = RandomStream("mini-batches", seed, f"{iteration}/{update}")
+        noise = torch.Generator().manual_seed(stream.word() >> 1)
+        order = torch.randperm(count, generator=noise)
+        yield from torch.tensor_split(order, steps)
 
 
 def token_weights(
@@ -25,15 +52,15 @@ def token_weights(
             equally (GRPO); `seq-mean-token-sum` trajectories by length; `seq-mean-token-sum-norm`
             the same, divided by a constant (Dr.GRPO, arXiv 2503.20783). Trajectories without
             sampled tokens are not counted.
-        horizon: That constant, in tokens. The width of the batch would not do, since it differs
-            from step to step.
+        horizon: Constant of `seq-mean-token-sum-norm`, in tokens. The width of the batch differs
+            from step to step, so it is not a constant.
         trajectories: (sequences,) number of each sequence's trajectory; None if each is one.
 
     Returns:
         (sequences, tokens), 0 where the mask is 0.
 
     Raises:
-        ValueError: If the aggregation is unknown, or its horizon is missing.
+        ValueError: The aggregation is unknown, or its horizon is missing.
     """
     weights = mask.to(torch.get_default_dtype())
     if trajectories is None:

@@ -15,7 +15,7 @@ _ROUNDING = 1e-6
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of the values where the mask is not 0, a scalar; 0 if there are none.
+    """Return the mean of the values where the mask is not 0, a scalar; 0 for an empty mask.
 
     Args:
         values: Values of any shape.

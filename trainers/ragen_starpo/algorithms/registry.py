@@ -68,7 +68,7 @@ class Algorithm:
         """Check the types of the function's own settings.
 
         Raises:
-            ValueError: If one is unknown, missing or of another type.
+            ValueError: A setting is unknown, missing or of another type.
         """
         given: Mapping[str, object] = vars(table)["settings"]
         fields = self._own_settings({*vars(table), *self.inputs}) if self._parameters else {}
@@ -107,8 +107,8 @@ class Estimator(Algorithm):
     the critic learns.
 
     Attributes:
-        critic: Whether a critic is trained, whose `values` the function takes.
-        whole_returns: Whether it compares whole returns within their group, which is a baseline.
+        critic: True if a critic is trained, whose `values` the function takes.
+        whole_returns: True if it compares whole returns with a baseline of their group.
         credit: The only setting of `advantage.credit` that it supports; None for both.
     """
 
@@ -138,8 +138,8 @@ class Filter(Algorithm):
     Its function returns (groups,) booleans: True for a group that is trained on.
 
     Attributes:
-        compares_returns: Whether it needs groups whose returns differ, so at least two rollouts.
-        fractions: Whether it takes fractions of scores, which must not be negative.
+        compares_returns: True if it needs groups whose returns differ, so at least two rollouts.
+        fractions: True if it takes fractions of scores, which must not be negative.
         limit: The most groups that it keeps of N, from N and settings by name; None for N.
     """
 
@@ -191,7 +191,7 @@ class Registry(Generic[A]):
         """Return the algorithm of a name.
 
         Raises:
-            ValueError: If no package registers it.
+            ValueError: No package registers the name.
         """
         found = self._all().get(name)
         if found is None:

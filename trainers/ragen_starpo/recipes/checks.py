@@ -1,6 +1,6 @@
-"""Checks of settings that contradict each other, although each has its type and its bounds.
+"""Checks of contradictions between settings.
 
-Each check returns a line that names the setting to change, or None.
+Each check returns an error line that names the setting to change, or None.
 """
 
 from __future__ import annotations
@@ -28,22 +28,21 @@ from ragen_starpo.recipes.sections import (
 def check_groups(
     envs: Sequence[str], rollouts: RolloutSettings, group_filter: FilterSettings
 ) -> str | None:
-    """Check that each environment is named once and has a group, and that returns can differ."""
+    """Check that the environments are unique and have a group each, and that returns can differ."""
     if not envs:
-        return "envs: names at least one environment"
+        return "envs: name at least one environment"
     if rollouts.instances < len(envs):
         return (
-            f"rollouts.instances: {rollouts.instances} leave some of the {len(envs)} environments "
-            f"without any; raise it to {len(envs)}"
+            f"rollouts.instances: {rollouts.instances} is fewer than the {len(envs)} environments; "
+            f"raise it to {len(envs)}"
         )
     for env, times in Counter(name.removeprefix(f"{NAMESPACE}/") for name in envs).items():
         if times > 1:
-            return f"envs: {env} is there {times} times; name it once, with a mixture.shares of it"
+            return f"envs: {env} occurs {times} times; name it once, and set its mixture.shares"
     if rollouts.samples < 2 and FILTERS.find(group_filter.strategy).compares_returns:
         return (
-            f"filter.strategy: {group_filter.strategy} keeps groups whose returns differ, and one "
-            "rollout alone has none to differ from; set filter.strategy=all, or raise "
-            "rollouts.samples"
+            f"filter.strategy: {group_filter.strategy} compares the returns of a group, which "
+            "needs two rollouts; set filter.strategy=all, or raise rollouts.samples"
         )
     return None
 
@@ -54,28 +53,28 @@ def check_mixture(
     advantage: AdvantageSettings,
     rollouts: RolloutSettings,
 ) -> str | None:
-    """Check the environments of the tables, and that the estimator fits normalise=deviation.
+    """Check the environments of the tables, and that normalise=deviation has a group baseline.
 
-    Returns are divided by the standard deviation and not centred. Returns that hardly vary around
-    a mean other than 0 become huge, and only the baseline of a group removes that mean.
+    Returns are divided by their std and not centred. Returns that hardly vary around a mean other
+    than 0 become huge, and only a baseline of the group removes that mean.
     """
     for table, names in (("shares", mixture.shares), ("scales", mixture.scales)):
         for env in names:
             if env not in envs:
-                return f"mixture.{table}: {env} is none of the recipe's envs: {', '.join(envs)}"
+                return f"mixture.{table}: {env} is not in the recipe's envs: {', '.join(envs)}"
     if mixture.normalise != "deviation":
         return None
     if not ESTIMATORS.find(advantage.estimator).whole_returns:
         others = [name for name in ESTIMATORS.names() if ESTIMATORS.find(name).whole_returns]
         return (
-            "mixture.normalise: deviation wants a baseline of each group, and "
-            f"{advantage.estimator} has none; set normalise=scales, or advantage.estimator to one "
+            "mixture.normalise: deviation needs a baseline of each group, which "
+            f"{advantage.estimator} lacks; set normalise=scales, or advantage.estimator to one "
             f"of {', '.join(others)}"
         )
     if rollouts.samples < 2:
         return (
-            "mixture.normalise: deviation wants a baseline of each group, and one rollout alone "
-            "has none; set normalise=scales, or raise rollouts.samples"
+            "mixture.normalise: deviation needs a baseline of each group, so at least two "
+            "rollouts; set normalise=scales, or raise rollouts.samples"
         )
     return None
 
@@ -103,8 +102,8 @@ def check_aggregation(loss: LossSettings) -> str | None:
     """Check that the aggregation has its divisor."""
     if loss.aggregation == "seq-mean-token-sum-norm" and loss.horizon is None:
         return (
-            "loss.horizon: seq-mean-token-sum-norm divides by a constant; set it, as to the most "
-            "response tokens of an episode: rollouts.max_tokens times turns"
+            "loss.horizon: seq-mean-token-sum-norm divides by it; set it, as to the maximum "
+            "response tokens of an episode, rollouts.max_tokens times turns"
         )
     return None
 
@@ -118,26 +117,26 @@ def check_thoughts(
     """Check that responses have the thoughts that reward terms and diagnostics read."""
     if diagnostics.thoughts and rollouts.instances * rollouts.samples < 2:
         return (
-            "diagnostics.thoughts: one rollout has one thought, and no other to differ from; raise "
+            "diagnostics.thoughts: thoughts are compared, which needs two rollouts; raise "
             "rollouts.instances or rollouts.samples, or set diagnostics.thoughts=0"
         )
     if response_format == "think":
         return None
     if shaping.reads_thoughts:
         return (
-            "shaping: plan_agreement and true_claims read thoughts, and the form "
-            f"{response_format!r} has none; set response_format=think, or both to 0"
+            "shaping: plan_agreement and true_claims read thoughts, which the format "
+            f"{response_format!r} lacks; set response_format=think, or both to 0"
         )
     if diagnostics.thoughts:
         return (
-            f"diagnostics.thoughts: the form {response_format!r} has no thoughts; set "
+            f"diagnostics.thoughts: the format {response_format!r} has no thoughts; set "
             "response_format=think, or diagnostics.thoughts=0"
         )
     return None
 
 
 def check_adaptation(monitor: MonitorSettings, temperature: float, updates: int) -> str | None:
-    """Check that a warning can change the rollouts, if it is to."""
+    """Check that action=adapt has a setting to change."""
     can_heat = monitor.temperature_factor > 1 and monitor.temperature_limit > temperature
     if monitor.action == "adapt" and not can_heat and not (monitor.single_update and updates > 1):
         return (
@@ -150,17 +149,17 @@ def check_adaptation(monitor: MonitorSettings, temperature: float, updates: int)
 def check_ahead(
     cluster: ClusterSettings, correction: CorrectionSettings, monitor: MonitorSettings
 ) -> str | None:
-    """Check that rollouts that are played ahead are corrected, and that no warning changes them."""
+    """Check that rollouts played ahead are corrected, and that no warning changes them."""
     if not cluster.ahead:
         return None
     if correction.level == "none":
         return (
-            "cluster.ahead: rollouts that are played ahead are an update behind, which wants a "
+            "cluster.ahead: rollouts played ahead are one update behind, which needs a "
             "correction; set correction.level=token or sequence, or cluster.ahead=0"
         )
     if monitor.action == "adapt":
         return (
-            "cluster.ahead: monitor.action=adapt would change the temperature of rollouts that are "
-            "played already; set monitor.action=stop or none, or cluster.ahead=0"
+            "cluster.ahead: monitor.action=adapt cannot change the temperature of rollouts "
+            "already played; set monitor.action=stop or none, or cluster.ahead=0"
         )
     return None

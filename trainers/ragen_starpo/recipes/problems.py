@@ -73,7 +73,7 @@ def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
 
 
 def _section(recipe: type, tables: Sequence[str]) -> type:
-    """Return the dataclass of a table, also of one that may be None."""
+    """Return the dataclass of a table, also if the table is optional."""
     section = recipe
     for table in tables:
         section = _dataclass_in(get_type_hints(section)[table]) or section

@@ -55,10 +55,10 @@ class Recipe:
         updates: Passes over the rollouts of an iteration (online-k).
         mini_batch: Maximum trajectories per optimiser step. A pass takes the fewest steps, of sizes
             that differ by at most one.
-        micro_batch: Sequences that are computed at once: trajectories, or turns with a limited
-            history. It decides memory, and no result.
-        micro_batch_tokens: Tokens that are computed at once, padding included, instead of a number
-            of sequences; at least those of the longest sequence. None to count sequences.
+        micro_batch: Sequences per forward pass: trajectories, or turns with a limited history. It
+            affects memory, not results.
+        micro_batch_tokens: Tokens per forward pass, padding included, instead of a number of
+            sequences; at least those of the longest sequence. None to count sequences.
         checkpoint_every: Iterations between checkpoints; 0 for one after the last iteration.
         give_up_after: Consecutive iterations in which the filter keeps nothing before the run ends.
         seed: Seed of instances, noise, sampling and the order of updates; below 2**30, where the
@@ -106,9 +106,9 @@ class Recipe:
 
     @property
     def max_steps(self) -> int:
-        """The most steps that the optimiser can take in the run."""
+        """Maximum optimiser steps of the run."""
         size, envs = self.rollouts.instances, self.env_cycle
-        # The steps of an iteration depend on where in the cycle it begins.
+        # The steps of an iteration depend on its start in the cycle.
         starts = range(0, math.lcm(size, len(envs)), size)
         steps = [
             self._max_steps(envs[number % len(envs)] for number in range(start, start + size))
@@ -124,13 +124,13 @@ class Recipe:
 
     @property
     def critic_lora(self) -> LoraSettings | None:
-        """The critic's adapters, or None where all of its weights are trained."""
+        """The critic's adapters; None to train all of its weights."""
         return self.lora if self.lora and self.lora.critic else None
 
     def as_json(self) -> Settings:
         """Return all settings, defaults included."""
         settings: Settings = asdict(self)
-        # Earlier runs have no such keys; without them these runs can be resumed.
+        # Runs of earlier versions lack these keys, and resume only without them.
         for table in ("advantage", "filter", "loss"):
             if not settings[table]["settings"]:
                 del settings[table]["settings"]
@@ -139,7 +139,7 @@ class Recipe:
         return settings
 
     def _max_steps(self, envs: Iterable[str]) -> int:
-        """Return the most steps of an iteration, from the environments of its instances."""
+        """Return the maximum steps of an iteration, from its instances' environments."""
         groups = sum(self.filter.max_groups(instances) for instances in Counter(envs).values())
         return self.updates * math.ceil(groups * self.rollouts.samples / self.mini_batch)
 
@@ -169,7 +169,7 @@ def read_recipe(place: Path | str, overrides: Sequence[str] = ()) -> Recipe:
         overrides: `name=value` or `table.name=value`; the value is TOML or plain text.
 
     Raises:
-        UserError: If there is no such recipe, or a setting is invalid.
+        UserError: The recipe does not exist, or a setting is invalid.
     """
     settings = read_settings(str(place))
     for setting in overrides:
@@ -186,7 +186,7 @@ def recipe_of(settings: Settings, place: str) -> Recipe:
         place: Source of the settings, for the message.
 
     Raises:
-        UserError: If a setting is invalid; it names the first one.
+        UserError: A setting is invalid; the message names the first one.
     """
     try:
         return _RECIPE.validate_python(settings)

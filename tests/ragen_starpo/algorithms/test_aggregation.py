@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.algorithms.mini_batches import mini_batches
+from ragen_starpo.algorithms.aggregation import mini_batches
 
 sizes = st.integers(1, 300)
 
