@@ -94,7 +94,7 @@ class Commands:
             on_stage: Called with each stage when it begins, and with its seconds when it is done.
 
         Raises:
-            UserError: If a command fails, or the folder has another plan. The exit code is
+            UserError: A command fails, or the folder has another plan. The exit code is
                 `INTERRUPTED` if `stop` ended the command.
         """
         _check_plan(folder, {"commands": [stage.shell_command for stage in stages], **settings})

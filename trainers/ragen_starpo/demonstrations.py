@@ -75,7 +75,7 @@ class Demonstrator:
         labeler = find_labeler(env) if self._format == "think" else None
         while not on_tokens.is_over:
             plan = random_actions(game_env, actions) if self._random else game_env.best_actions()
-            text = _thought(labeler, finished, plan, stream) if labeler else ""
+            text = _make_thought(labeler, finished, plan, stream) if labeler else ""
             response = format_answer(plan, self._format, text)
             ids = self._loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
             sampled = (*ids, *self._end)
@@ -90,7 +90,7 @@ def _describe_start(episode: Episode) -> FinishedEpisode:
     return FinishedEpisode(env=episode.env, instance=instance, steps=(), outcome="")
 
 
-def _thought(
+def _make_thought(
     labeler: FailureLabeler, episode: FinishedEpisode, plan: Sequence[str], stream: RandomStream
 ) -> str:
     """Return the player's thought; empty in a game whose plans the analysis does not read."""

@@ -15,11 +15,7 @@ def device_here() -> Device:
 
 
 def check_devices(cluster: ClusterSettings) -> None:
-    """Check the number of GPUs on this node.
-
-    Raises:
-        UserError: If there are too few.
-    """
+    """Raise UserError if this node has too few GPUs."""
     if cluster.device == "auto":
         return
     gpus = torch.cuda.device_count()
@@ -32,11 +28,7 @@ def check_devices(cluster: ClusterSettings) -> None:
 
 
 def check_one_process(cluster: ClusterSettings) -> None:
-    """Check that a recipe can run in one process on this machine.
-
-    Raises:
-        UserError: If it cannot.
-    """
+    """Raise UserError if a recipe cannot run in one process on this machine."""
     check_devices(cluster)
     local = ClusterSettings()
     for name in ("nodes", "processes", "engine", "dtype", "ahead"):

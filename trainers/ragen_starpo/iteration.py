@@ -72,7 +72,7 @@ class Models(Protocol):
     All tensors are (sequences, tokens), 0 on tokens that were not sampled.
 
     Attributes:
-        measures_gap: Whether `old_log_probs` always recomputes log-probabilities, so that their
+        measures_gap: True if `old_log_probs` always recomputes log-probabilities, so that their
             difference from the engine's is a metric.
     """
 

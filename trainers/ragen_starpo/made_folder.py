@@ -25,7 +25,7 @@ class MadeFolder:
         made_by: Name and settings of the command.
 
     Raises:
-        UserError: If the folder cannot be created, or holds files that this command with these
+        UserError: The folder cannot be created, or holds files that this command with these
             settings did not write.
     """
 
@@ -59,7 +59,7 @@ def check_place(path: Path) -> None:
     """Check that a folder exists or can be created; change nothing.
 
     Raises:
-        UserError: If a file is in the way.
+        UserError: A file is in the way.
     """
     whole = path.resolve()
     nearest = next(place for place in (whole, *whole.parents) if place.exists())

@@ -59,7 +59,7 @@ def warm_start(
         on_epoch: Called after each epoch.
 
     Raises:
-        UserError: If the model or an environment does not exist, or `out` holds other files.
+        UserError: The model or an environment does not exist, or `out` holds other files.
     """
     made_by = {"command": "warm-start", "model": str(folder), **asdict(settings)}
     if settings.player == "oracle":

@@ -19,7 +19,7 @@ def model_folder(name: str) -> Path:
         name: `smollm2-135m` for the bundled model, a folder, or an id on the Hugging Face hub.
 
     Raises:
-        UserError: If the bundled model is not installed, or the model does not exist.
+        UserError: The bundled model is not installed, or the model does not exist.
     """
     if name == _BUNDLED:
         return converted_folder()

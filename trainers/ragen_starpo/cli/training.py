@@ -78,8 +78,8 @@ def print_progress(
         status: Text of the bar until the first iteration is finished.
 
     Raises:
-        UserError: At the end, if a tracker failed. It receives nothing more after its first error,
-            which is printed at once.
+        UserError: A tracker failed; raised at the end. After its first error, which is printed at
+            once, it receives nothing more.
     """
     from ragen_bench.terminal.console import plain_console
     from ragen_starpo.cli.progress import make_progress_bar
@@ -161,7 +161,7 @@ def follow_files(callbacks: Mapping[Path, Callable[[Line], None]]) -> Iterator[N
         callbacks: The function of each file, called in a thread; the file need not exist yet.
 
     Raises:
-        UserError: At the end, if a callback or a broken line raised one, which ends the following.
+        UserError: A callback failed or a line is broken, which ends the following.
     """
     followers = [FileFollower(file, on_line) for file, on_line in callbacks.items()]
     finished = threading.Event()

@@ -55,7 +55,7 @@ class WandbRun:
         """Check the service's API key, and ask for one in a terminal.
 
         Raises:
-            UserError: If the key is missing or refused, the service does not answer, or one of its
+            UserError: The key is missing or refused, the service does not answer, or one of its
                 environment variables is invalid.
         """
         if _mode() not in _WITHOUT_SERVER:
@@ -70,7 +70,7 @@ class WandbRun:
         """Log the metrics of an iteration; the service ignores one that it has already.
 
         Raises:
-            UserError: If the service does not answer.
+            UserError: The service does not answer.
         """
         if self._run is None:
             self._run = self._start()

@@ -44,7 +44,7 @@ class Processes:
         policy: Trains the policy; holds the reference, if there is one.
         critic: Trains the critic; None without one.
         ranks: Processes of a group.
-        adapted: Whether the policy has adapters, and is its own reference without them.
+        adapted: True if the policy has adapters, and is its own reference without them.
     """
 
     policy: Any
@@ -60,7 +60,7 @@ class Learner:
         recipe: The recipe of the run.
         processes: The processes, with their models.
         pad: Id of the tokens that fill up batches.
-        computing: How the models compute.
+        computing: Precision, packing and token limit of the models.
 
     Attributes:
         settings: Settings of the next iteration.

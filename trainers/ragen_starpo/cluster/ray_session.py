@@ -32,7 +32,7 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
         address: `HOST:PORT` of a cluster's head; None to start Ray on this machine.
 
     Raises:
-        UserError: If no cluster answers, or it is too small.
+        UserError: No cluster answers, or it is too small.
     """
     variables = _variables(device)
     before = dict(os.environ)
@@ -54,7 +54,7 @@ def check_address(address: str) -> None:
     """Check that a server listens at an address.
 
     Raises:
-        UserError: If it is not an address, or does not answer.
+        UserError: The address is invalid or does not answer.
     """
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():

@@ -24,7 +24,7 @@ def iteration_metrics(
 
     Args:
         recipe: Recipe of the run.
-        trajectories: At least one.
+        trajectories: Trajectories, at least one.
         scales: Divisors of the rewards by environment id, see
             `ragen_starpo.algorithms.normalisation`.
     """
@@ -37,7 +37,7 @@ def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dic
     """Return the metrics of an iteration's rollouts before any filter.
 
     Args:
-        trajectories: At least one.
+        trajectories: Trajectories, at least one.
         groups: Number of groups that were started.
 
     Returns:

@@ -48,7 +48,7 @@ class TrapWarning:
     Attributes:
         iteration: Number of the iteration, from 0.
         kind: `early`, or `confirmed`, which follows an early warning.
-        signals: For each metric, its `level` and the values it is compared with.
+        signals: By metric, its `level` and the values it is compared with.
         text: The same in one sentence, and a second one about the changes.
         changes: Changes of the recipe's settings from the next iteration, `from` and `to` by name.
     """

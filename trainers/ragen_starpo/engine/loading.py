@@ -18,7 +18,7 @@ def check_folder(model_dir: Path) -> None:
     """Check that a folder looks like a model's.
 
     Raises:
-        UserError: If it does not.
+        UserError: The folder has no config.json.
     """
     if not (model_dir / "config.json").is_file():
         raise UserError(
@@ -40,7 +40,7 @@ def load_weights(auto_class: Any, model_dir: str, config: Any, new: frozenset[st
         new: Names of weights that may be missing; they are drawn from torch's generator.
 
     Raises:
-        UserError: If the folder lacks weights.
+        UserError: The folder lacks weights.
     """
     try:
         module, info = auto_class.from_pretrained(

@@ -36,7 +36,7 @@ def prepare() -> None:
     """Prepare verl for workers in this process; later calls do nothing.
 
     Raises:
-        UserError: If verl is not installed in the supported version, or the process is one of
+        UserError: verl is not installed in the supported version, or the process is one of
             several.
     """
     _import()
@@ -53,7 +53,7 @@ def check_version() -> None:
     """Check that the supported version of verl is installed.
 
     Raises:
-        UserError: If another one is.
+        UserError: Another version is installed.
     """
     installed = importlib.metadata.version("verl")
     if installed != SUPPORTED_VERL:

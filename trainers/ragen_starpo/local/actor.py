@@ -37,7 +37,7 @@ class Actor:
         error: Error of the first failed episode of the latest rollouts; None if all succeeded.
 
     Raises:
-        UserError: If there is no model, no such environment, or no room for a response.
+        UserError: The model or an environment is missing, or a response has no room.
     """
 
     def __init__(self, folder: Path, recipe: Recipe, dtype: torch.dtype = torch.float32) -> None:
@@ -73,7 +73,7 @@ class Actor:
             Their trajectories, without groups that have a failed episode.
 
         Raises:
-            UserError: If no group is left.
+            UserError: No group is left.
         """
         specs = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
         begun: dict[RolloutSpec, Episode] = {}

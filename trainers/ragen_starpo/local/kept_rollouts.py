@@ -38,7 +38,7 @@ def save_rollouts(
         records: All rollouts before the filter, by group.
 
     Raises:
-        OSError: If it cannot be written.
+        OSError: The file cannot be written.
     """
     saved = records[: recipe.records.groups * recipe.rollouts.samples]
     config = _config(recipe, number, temperature, _envs(recipe, saved))

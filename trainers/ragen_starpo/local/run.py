@@ -46,7 +46,7 @@ class TrainingDirectory:
         recipe: The recipe of the run; None for a finished run, which is not checked.
 
     Raises:
-        UserError: If it belongs to something else.
+        UserError: The directory belongs to something else.
     """
 
     def __init__(self, path: Path, recipe: Recipe | None = None) -> None:
@@ -64,7 +64,7 @@ class TrainingDirectory:
         """Keep other writers out.
 
         Raises:
-            UserError: If another process is writing.
+            UserError: Another process is writing.
         """
         try:
             with FileLock(self.path / ".lock", timeout=0):
@@ -81,7 +81,7 @@ class TrainingDirectory:
             driver: The driver that continues.
 
         Raises:
-            UserError: If another driver wrote the checkpoint.
+            UserError: Another driver wrote the checkpoint.
         """
         checkpoints, done = _checkpoints(self.path), iterations_done(self.path)
         if checkpoints:
@@ -127,7 +127,7 @@ class TrainingDirectory:
         """Add a line to a file of lines.
 
         Raises:
-            UserError: If the file cannot be written.
+            UserError: The file cannot be written.
         """
         append(self.path / name, line)
 
@@ -154,7 +154,7 @@ def check_run(path: Path, recipe: Recipe) -> None:
         recipe: The recipe of the run.
 
     Raises:
-        UserError: If it belongs to something else, cannot be made, or the user's own reward does
+        UserError: The directory has other contents or cannot be made, or the user's own reward does
             not exist.
     """
     check_place(path)
@@ -232,7 +232,7 @@ def _relevant_settings(settings: Mapping[str, Any], acts: bool) -> dict[str, Any
 
     Args:
         settings: Settings of a recipe; an old one has no table of diagnostics.
-        acts: Whether the monitor acts.
+        acts: True if the monitor acts.
     """
     thoughts = settings.get("diagnostics", {}).get("thoughts", 0) if acts else 0
     ignored = {"iterations": 0, "name": "", "records": {}, "diagnostics": {"thoughts": thoughts}}

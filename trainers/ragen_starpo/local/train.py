@@ -66,7 +66,7 @@ def train(
         The run.
 
     Raises:
-        UserError: If the directory, the model or an environment is not usable; and as
+        UserError: The directory, the model or an environment is not usable; and as
             `resume_run` does.
     """
     check_run(out, recipe)
@@ -94,7 +94,7 @@ def resume_run(
         on_iteration: Called after each iteration.
 
     Raises:
-        UserError: If the filter kept nothing for too many iterations, or a confirmed warning ends
+        UserError: The filter kept nothing for too many iterations, or a confirmed warning ends
             the run; `final/` is written in both cases. Or if another process writes the run, or
             another driver did.
     """

@@ -30,7 +30,7 @@ class Trainer:
         recipe: The recipe of the run.
 
     Raises:
-        UserError: If there is no model or no such environment.
+        UserError: The model or an environment is missing.
     """
 
     driver = "local"
@@ -85,7 +85,7 @@ class Trainer:
         """Continue from a checkpoint.
 
         Raises:
-            UserError: If there is none, or it is of another recipe.
+            UserError: The folder has no checkpoint, or one of another recipe.
         """
         for name, model in self._trained_models():
             model.load_checkpoint(folder / name)

@@ -29,7 +29,7 @@ def read_settings(name: str) -> Settings:
             to the file; its own settings replace the base's.
 
     Raises:
-        UserError: If the recipe does not exist, or is not a TOML file.
+        UserError: The recipe does not exist, or is not a TOML file.
     """
     return _resolve(name, Path(), ())
 
@@ -57,7 +57,7 @@ def override(settings: Settings, given: str) -> None:
         given: `name=value` or `table.name=value`; the value is TOML or plain text.
 
     Raises:
-        UserError: If it does not have this form.
+        UserError: `given` is not of the form `name=value`.
     """
     name, equals, value = given.partition("=")
     if not equals or not name:

@@ -88,8 +88,8 @@ class RolloutSettings:
             None for the model's own limit.
         history: Past turns in the prompt, as in `ragen-bench evaluate --history`: `full`, which is
             None; `none`, which is 0; or a number. With a limit, each turn is a separate sequence.
-        retries: How often an episode that ended in an error is restarted with the same instance,
-            noise and seed, before its group is dropped.
+        retries: Maximum restarts of a failed episode, with the same instance, noise and seed,
+            before its group is dropped.
     """
 
     instances: Count = 8
@@ -160,13 +160,13 @@ class FilterSettings:
             the same for the scores' softmax; `min-p`, groups of at least a fraction of the largest
             score (RAGEN-2, arXiv 2604.06268).
         amount: The fraction, above 0 and at most 1.
-        groups: For `top-k`, the number of groups to keep instead of a fraction.
+        groups: Number of groups that `top-k` keeps, instead of a fraction.
         score: Score of a group: the standard deviation of its returns (RAGEN-2's code calls it
             their variance); their variance; their mean; the mean number of sampled tokens; or the
             mean of the negative log-probabilities, which estimates the entropy.
         keep: Keep the groups of the largest or the smallest scores; `min-p` then keeps those of at
             most the smallest score divided by `amount`.
-        slack: For `top-p`, subtracted from the sum to reach; if nothing of it is left, no group is
+        slack: Amount that `top-p` subtracts from the sum to reach; if nothing is left, no group is
             kept. RAGEN-2's code has 0.01.
         eps: Groups whose standard deviation is not above it are dropped by all strategies but
             `all`, since they have no advantages. Returns that differ by rounding alone have 0.
@@ -427,9 +427,9 @@ class MonitorSettings:
             learned. Later these iterations do not count.
         action: `stop` ends the run at a confirmed warning; `adapt` changes the rollouts at each
             warning, early or confirmed, see `ragen_starpo.diagnostics.adaptation`.
-        temperature_factor: For `adapt`, factor of the rollouts' temperature.
-        temperature_limit: For `adapt`, the highest temperature.
-        single_update: For `adapt`, whether each set of rollouts then serves one update.
+        temperature_factor: Factor, with `adapt`, of the rollouts' temperature.
+        temperature_limit: Maximum temperature with `adapt`.
+        single_update: Train once on each set of rollouts after a warning, with `adapt`.
     """
 
     window: Count = 5
@@ -475,13 +475,13 @@ class ClusterSettings:
         engine: Sampling engine; `vllm` needs GPUs.
         tensor_parallel: GPUs that share one copy of vLLM's model.
         memory: Fraction of a GPU that vLLM uses.
-        prefix_caching: Whether vLLM caches an episode's earlier turns, and prompts that rollouts
+        prefix_caching: Let vLLM cache an episode's earlier turns, and prompts that rollouts
             share; new weights clear the cache.
-        sleep: Whether vLLM frees its memory while the policy is trained.
+        sleep: Free vLLM's memory while the policy is trained.
         dtype: Dtype of the policy, the critic and vLLM; weights and optimiser of trained models
             stay in float32.
-        packing: Whether training concatenates the trajectories of a micro-batch instead of padding
-            them. `auto` does if flash-attention is installed and `dtype` is bfloat16, since other
+        packing: Concatenate the trajectories of a training micro-batch instead of padding them.
+            `auto` does if flash-attention is installed and `dtype` is bfloat16, since other
             attentions also compute what lies between them.
         ahead: 1 to play the next iteration's rollouts during this one's updates, with the weights
             from before them; 0 to alternate. It requires a correction.

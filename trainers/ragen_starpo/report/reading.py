@@ -38,7 +38,7 @@ def read_training_run(path: Path) -> TrainingRun:
     """Return the contents of a run's files so far.
 
     Raises:
-        UserError: If the directory is not a training run, has no iteration yet, or holds a broken
+        UserError: The directory is not a training run, has no iteration yet, or holds a broken
             line.
     """
     file = path / "recipe.json"

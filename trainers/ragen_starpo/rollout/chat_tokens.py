@@ -33,7 +33,7 @@ class ChatTokens:
         """Check that observations can follow responses.
 
         Raises:
-            UserError: If the template renders an earlier response differently from the opening of a
+            UserError: The template renders an earlier response differently from the opening of a
                 new one, so that sampled tokens could not stay in the conversation.
         """
         self._between("-")
@@ -41,18 +41,18 @@ class ChatTokens:
     def prompt(self, messages: Sequence[Message]) -> list[int]:
         """Return a conversation as tokens, up to the model's response."""
         return list(
-            self._read(tuple((message["role"], message["content"]) for message in messages))
+            self._tokenize(tuple((message["role"], message["content"]) for message in messages))
         )
 
     @cached_property
-    def _read(self) -> Callable[[tuple[tuple[str, str], ...]], list[int]]:
-        """Read a conversation, given as pairs; the last one is cached for a group's rollouts."""
+    def _tokenize(self) -> Callable[[tuple[tuple[str, str], ...]], list[int]]:
+        """Tokenizes (role, content) pairs; caches the last result for a group's rollouts."""
 
         @lru_cache(maxsize=1)
-        def read(messages: tuple[tuple[str, str], ...]) -> list[int]:
+        def tokenize(messages: tuple[tuple[str, str], ...]) -> list[int]:
             return self.chat.tokenize([{"role": role, "content": text} for role, text in messages])
 
-        return read
+        return tokenize
 
     @cached_property
     def _opening(self) -> str:

@@ -104,7 +104,7 @@ class EpisodeFactory:
         ending: Decodes responses, and has their limit of tokens.
 
     Raises:
-        UserError: If the chat template is not trainable, a response has no room, or the user's own
+        UserError: The chat template is not trainable, a response has no room, or the user's own
             reward does not exist.
     """
 

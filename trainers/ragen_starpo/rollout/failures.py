@@ -19,7 +19,7 @@ class FailedEpisode:
 
     Attributes:
         error: Type and first line of the latest error.
-        mistake: Whether it is a user's mistake, which a restart does not fix.
+        mistake: True if it is a user's mistake, which a restart does not fix.
         exit_code: Exit code of a user's mistake, see `UserError`.
     """
 
@@ -59,7 +59,7 @@ def complete_groups(
         groups: Group of each.
 
     Raises:
-        UserError: If an episode met a user's mistake, or no group is left.
+        UserError: An episode met a user's mistake, or no group is left.
     """
     raise_mistakes(ended)
     error = first_error(ended)

@@ -30,11 +30,11 @@ class PlayedTurn:
         observation: The observation before the response.
         answer: The whole response.
         actions: Names of the response's actions, in order; empty if its format is invalid.
-        format_is_valid: Whether the response's format is valid.
-        cut: Whether the limit of tokens ended the response.
+        format_is_valid: True if the response's format is valid.
+        cut: True if the limit of tokens ended the response.
         reward: The environment's reward, without shaping.
-        terminated: Whether the rules ended the episode in this turn.
-        truncated: Whether the budget ended it.
+        terminated: True if the rules ended the episode in this turn.
+        truncated: True if the budget ended it.
         info: A copy of the `info` that the environment's `step` returned, see docs/environments.md.
     """
 
@@ -78,7 +78,7 @@ class OwnReward:
         name: `MODULE:FUNCTION`; the working directory is searched too, after all else.
 
     Raises:
-        UserError: If there is no such function.
+        UserError: The function does not exist.
     """
 
     def __init__(self, name: str) -> None:

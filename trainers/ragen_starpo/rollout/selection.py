@@ -30,7 +30,7 @@ def select_rollouts(
         trajectories: All rollouts of an iteration.
 
     Raises:
-        UserError: If no rollout has a sampled token.
+        UserError: No rollout has a sampled token.
     """
     if not any(rollout.turns for rollout in trajectories):
         raise UserError(

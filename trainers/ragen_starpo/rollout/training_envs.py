@@ -28,7 +28,7 @@ def training_pool(
         changes: Differences from the suite's environments.
 
     Raises:
-        UserError: If there is no such environment, or it does not support a change.
+        UserError: An environment is missing, or does not support a change.
     """
     for name in envs:
         training_env(env_id(name), "train", response_format, changes)
@@ -49,7 +49,7 @@ def training_env(
         changes: Differences from the suite's environment.
 
     Raises:
-        UserError: If it does not support a change.
+        UserError: The environment does not support a change.
     """
     made = make_text_env(env, split, response_format)
     if changes == EnvironmentSettings():

@@ -25,7 +25,7 @@ class Sampled:
         ids: Ids, including the one that ended the turn.
         log_probs: Log-probability of each under the distribution it was drawn from, temperature
             included.
-        stopped: Whether the response ended itself; else the limit of tokens cut it.
+        stopped: True if the response ended itself; else the limit of tokens cut it.
     """
 
     ids: tuple[int, ...]
@@ -109,9 +109,9 @@ class TokenTrajectory:
 
     Attributes:
         group: Number of the instance in the iteration.
-        turns: At least one, unless the prompt did not fit the context.
+        turns: Turns, at least one unless the prompt did not fit the context.
         record: The harness's record, see `ragen_bench.runs.schema`.
-        split: Whether each turn is a separate sequence, as with a limited history.
+        split: True if each turn is a separate sequence, as with a limited history.
         begun_anew: Number of restarts after an error.
     """
 
@@ -198,7 +198,7 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
     """Return trajectories as tensors.
 
     Args:
-        trajectories: At least one trajectory.
+        trajectories: Trajectories, at least one.
         pad: Id on padding.
     """
     of = torch.tensor(
@@ -209,11 +209,11 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
     width = max(map(len, ids))
     groups = torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.int64)
     return TokenBatch(
-        ids=_padded(ids, width, pad),
-        attention=_padded([[1] * len(row) for row in ids], width, 0),
-        mask=_padded([row.mask for row in rows], width, 0),
-        turns=_padded([row + row[-1:] * (width - len(row)) for row in numbers], width, 0),
-        log_probs=_padded([row.log_probs for row in rows], width, 0, torch.float32),
+        ids=_pad_rows(ids, width, pad),
+        attention=_pad_rows([[1] * len(row) for row in ids], width, 0),
+        mask=_pad_rows([row.mask for row in rows], width, 0),
+        turns=_pad_rows([row + row[-1:] * (width - len(row)) for row in numbers], width, 0),
+        log_probs=_pad_rows([row.log_probs for row in rows], width, 0, torch.float32),
         turn_rewards=_turn_rewards(trajectories)[of],
         scores=scores_of(trajectories)[of],
         groups=groups[of],
@@ -236,7 +236,7 @@ def _turn_rewards(trajectories: Sequence[TokenTrajectory]) -> Tensor:
     return torch.tensor(rows, dtype=torch.float32)
 
 
-def _padded(
+def _pad_rows(
     rows: Sequence[Sequence[float]], width: int, value: int, kind: torch.dtype = torch.int64
 ) -> Tensor:
     padded = [[*row, *[value] * (width - len(row))] for row in rows]

@@ -52,7 +52,7 @@ def read_earlier_runs(file: Path, study: Study, scale: Scale) -> EarlierRuns:
         scale: Scale of its recipes.
 
     Raises:
-        UserError: If the file cannot be read, is of another study, or is too old to hold success by
+        UserError: The file cannot be read, is of another study, or is too old to hold success by
             instance where the study tests it.
     """
     content = _read_content(file)

@@ -27,7 +27,7 @@ class StudyEstimate:
         error: Standard error of the mean.
         seeds: Number of seeds. Student's t has one degree of freedom less. There are fewer seeds
             than instances, so intervals are conservative.
-        seeds_differ: Whether the seeds have different values.
+        seeds_differ: True if the seeds have different values.
     """
 
     mean: float

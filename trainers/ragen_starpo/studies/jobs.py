@@ -49,7 +49,7 @@ def model_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
     return [
         Job(model_name(name, seed), _model_stages(study.models[name], seed), {})
         for name in used
-        for seed in study.numbered(seeds)
+        for seed in study.seed_range(seeds)
     ]
 
 
@@ -57,11 +57,11 @@ def run_jobs(study: Study, scale: Scale, seeds: int) -> list[Job]:
     """Return the training jobs, seed by seed, so that an interrupted study has complete seeds.
 
     Raises:
-        UserError: If an arm's recipe is invalid.
+        UserError: An arm's recipe is invalid.
     """
     return [
         _run_job(study, name, arm, scale, seed)
-        for seed in study.numbered(seeds)
+        for seed in study.seed_range(seeds)
         for name, arm in study.arms.items()
     ]
 
@@ -70,7 +70,7 @@ def read_recipes(study: Study, scale: Scale) -> dict[str, Any]:
     """Return the recipes of a study's arms with their first seed, as JSON.
 
     Raises:
-        UserError: If an arm's recipe is invalid.
+        UserError: An arm's recipe is invalid.
     """
     return {
         name: _read_recipe(study, name, arm, scale, study.first_seed).as_json()

@@ -59,7 +59,7 @@ class JudgedClaim:
     Attributes:
         claim: The claim.
         verdict: None if it cannot be judged yet.
-        problem: Why it cannot be judged, such as the runs that lack the metric.
+        problem: Reason that it cannot be judged, such as the runs that lack the metric.
         differences: The difference for each seed, or for each seed with a collapse if the claim is
             about collapsed runs. Empty if it cannot be judged.
     """
@@ -107,7 +107,7 @@ def decide(estimates: Sequence[tuple[StudyEstimate, float]], unjudged: int = 0) 
     """Return the verdicts of a study's claims, corrected for their number by Holm's method.
 
     Args:
-        estimates: For each claim, the difference and the margin.
+        estimates: By claim, the difference and the margin.
         unjudged: Number of claims that cannot be judged yet; they count with a p-value of 1.
     """
     p_values = [estimate.p_value(margin) for estimate, margin in estimates]
@@ -143,7 +143,11 @@ def _find_problem(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> str:
             problems.append(f"{run.folder}: {run.problem}")
         elif not _has_metric(run, claim) and (claim.among == "all" or run.figures.get("collapsed")):
             problems.append(f"{run.folder}: has no {claim.figure}{in_env}")
-    if not problems and claim.among == "collapsed" and len(_collapsed(claim, by_run, seeds)) < 2:
+    if (
+        not problems
+        and claim.among == "collapsed"
+        and len(_collapsed_means(claim, by_run, seeds)) < 2
+    ):
         problems.append("runs of fewer than two seeds collapsed")
     if not problems and claim.figure in BY_INSTANCE:
         instances = _count_instances(runs[0], claim)
@@ -185,7 +189,7 @@ def _values(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> Values | list[
     For a metric with a value for each test instance: (seeds, instances) of each environment.
     """
     if claim.among == "collapsed":
-        return np.array(_collapsed(claim, by_run, seeds))
+        return np.array(_collapsed_means(claim, by_run, seeds))
     if claim.figure not in BY_INSTANCE:
         values = {at: np.array(run.figures.get(_metric_name(claim))) for at, run in by_run.items()}
         return _difference(claim, values, seeds)
@@ -196,7 +200,7 @@ def _values(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> Values | list[
     ]
 
 
-def _collapsed(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> list[float]:
+def _collapsed_means(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> list[float]:
     """Return the mean of the metric over the collapsed runs of each seed that has any.
 
     Runs of a seed begin with the same model, so they count as one.

@@ -11,9 +11,9 @@ class Metric(NamedTuple):
     Attributes:
         unit: `percent` for a rate of episodes or runs, `rank` for a rank correlation.
         heading: Heading of its column in the tables; empty for a metric without a column.
-        needs: What a run must measure: `test` or `val` success, the mutual `information` of
+        needs: Required measurement of a run: `test` or `val` success, the mutual `information` of
             thoughts, or `thoughts` at all.
-        per_run: Whether the table of runs has the column too.
+        per_run: True if the table of runs has the column too.
     """
 
     unit: Literal["percent", "rank", "number"]

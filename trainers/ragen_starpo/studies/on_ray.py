@@ -69,7 +69,7 @@ def join_cluster(address: str) -> Iterator[None]:
         address: `HOST:PORT` of its head node.
 
     Raises:
-        UserError: If no cluster answers there, or Ray does not start.
+        UserError: No cluster answers there, or Ray does not start.
     """
     check_address(address)
     try:

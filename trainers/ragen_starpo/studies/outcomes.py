@@ -35,11 +35,11 @@ class Outcome:
         arm: Name of the arm.
         seed: Seed of the run.
         folder: Folder of the run, relative to the study's.
-        problem: Why the run has no metrics; empty for a finished run.
+        problem: Reason that the run has no metrics; empty for a finished run.
         figures: Metrics by name, None where the run has no value: those of
             `ragen_starpo.studies.run_metrics`, and `test_start`, the first model's success on the
             test split, averaged over environments.
-        curves: For each training metric, its iterations and values.
+        curves: By training metric, its iterations and values.
         test: Success of the last model on each test instance. Empty if an environment reports no
             success.
         gains: Success of the last model less that of the first, if the first was tested.

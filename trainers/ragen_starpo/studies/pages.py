@@ -106,7 +106,7 @@ def render_overview(folder: Path) -> str:
         folder: Folder whose subfolders hold a `study.json` each, and the `study.md` that is linked.
 
     Raises:
-        UserError: If there is no study with claims, or a file cannot be read.
+        UserError: No study has claims, or a file cannot be read.
     """
     sections = [_section(file) for file in sorted(folder.glob("*/study.json"))]
     if not any(sections):

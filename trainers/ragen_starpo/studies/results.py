@@ -49,7 +49,7 @@ def make_results(
         `curves`, the band of its finished runs by metric; `claims`, each with its `verdict`;
         `runs`; `earlier`, the number of earlier `runs` and the `sha256` of their file, or None.
     """
-    numbers, elsewhere = study.numbered(seeds), earlier or EarlierRuns()
+    numbers, elsewhere = study.seed_range(seeds), earlier or EarlierRuns()
     outcomes = [
         elsewhere.outcomes.get(run_name(arm, seed)) or read_outcome(folder, study, arm, seed)
         for arm in study.arms

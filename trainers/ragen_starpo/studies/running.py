@@ -42,7 +42,7 @@ def lock_study(folder: Path, study: Study, scale: Scale) -> Iterator[None]:
         scale: Scale of its recipes.
 
     Raises:
-        UserError: If an arm's recipe is invalid, the folder holds another study or other files, or
+        UserError: An arm's recipe is invalid, the folder holds another study or other files, or
             another command runs it.
     """
     plan = {"scale": scale, "study": asdict(study), "recipes": read_recipes(study, scale)}
@@ -78,7 +78,7 @@ def lock_models(folder: Path, models: Path | None) -> Iterator[None]:
         models: Folder of the shared models; None to keep the study's present folder.
 
     Raises:
-        UserError: If the study has its models elsewhere, or another study is making some.
+        UserError: The study has its models elsewhere, or another study is making some.
     """
     link = folder / MODELS
     if models is not None:

@@ -145,7 +145,7 @@ class Study:
         for problem in self._problems():
             raise ValueError(problem)
 
-    def numbered(self, seeds: int) -> range:
+    def seed_range(self, seeds: int) -> range:
         """Return the first `seeds` seeds."""
         return range(self.first_seed, self.first_seed + seeds)
 
@@ -220,7 +220,7 @@ def read_study(name: str) -> Study:
         name: Name of a study of the package, or path of a TOML file.
 
     Raises:
-        UserError: If there is no such study, or the file is invalid.
+        UserError: The study does not exist, or its file is invalid.
     """
     path = CATALOGUE / f"{name}.toml" if name in list_studies() else Path(name)
     if path.suffix != ".toml":
