@@ -62,10 +62,10 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["shaping.python=no_such:reward"], "shaping.python=no_such:reward cannot be imported: "),
         (["shaping.python=json:reward"], "module 'json' has no attribute 'reward'"),
         (["cluster.ahead=2"], "cluster.ahead: is 0 or 1, got 2"),
-        (["cluster.ahead=1"], "cluster.ahead: rollouts that are played ahead are an update behind"),
+        (["cluster.ahead=1"], "cluster.ahead: rollouts played ahead are one update behind"),
         (
             ["cluster.ahead=1", "correction.level=token", "monitor.action=adapt", "updates=2"],
-            "cluster.ahead: monitor.action=adapt would change the temperature of rollouts",
+            "cluster.ahead: monitor.action=adapt cannot change the temperature of rollouts",
         ),
         (
             ["cluster.ahead=1", "cluster.engine=vllm", "cluster.device=gpu"],

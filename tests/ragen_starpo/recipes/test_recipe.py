@@ -251,14 +251,14 @@ def test_whole_returns_have_no_turns(written, estimator):
 @pytest.mark.parametrize("form", ["answer", "plain"])
 def test_a_form_without_thoughts_has_none_to_score(written, form):
     settings = ["diagnostics.thoughts=8", f"response_format={form}"]
-    with pytest.raises(UserError, match=f"diagnostics.thoughts: the form '{form}' has no thoughts"):
+    with pytest.raises(UserError, match=f"thoughts: the format '{form}' has no thoughts"):
         read_recipe(written(GOOD), settings)
 
 
 def test_one_rollout_alone_has_no_thoughts_to_compare(written):
     settings = ["response_format=think", "filter.strategy=all", "diagnostics.thoughts=2"]
     one = [*settings, "rollouts.instances=1", "rollouts.samples=1"]
-    with pytest.raises(UserError, match=r"diagnostics.thoughts: one rollout has one") as refused:
+    with pytest.raises(UserError, match=r"diagnostics.thoughts: thoughts are compared") as refused:
         read_recipe(written(GOOD), one)
     assert "\n" not in str(refused.value)
     for more in ("rollouts.instances=2", "rollouts.samples=2"):

@@ -207,8 +207,8 @@ def test_forms_without_thoughts_are_refused(form, term):
     with pytest.raises(UserError) as refused:
         recipe_of({**settings, "shaping": {term: 0.1}}, "r.toml")
     assert str(refused.value) == (
-        "r.toml: shaping: plan_agreement and true_claims read thoughts, and the form "
-        f"{form!r} has none; set response_format=think, or both to 0"
+        "r.toml: shaping: plan_agreement and true_claims read thoughts, which the format "
+        f"{form!r} lacks; set response_format=think, or both to 0"
     )
     assert recipe_of({**settings, "shaping": {"turn_cost": 0.1}}, "r.toml").shaping.turn_cost == 0.1
     thinks = {**settings, "response_format": "think", "shaping": {term: 0.1}}
