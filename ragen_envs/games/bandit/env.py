@@ -19,17 +19,17 @@ LOW_POINTS, HIGH_POINTS, HIGH_ODDS = 15, 100, 4
 
 @dataclass(frozen=True)
 class NamedArms:
-    """Two arms in the order in which they are shown.
+    """Two arms in the order of the observation.
 
     Attributes:
-        names: a steady and a bold name, in either order.
+        names: One steady and one bold name, in either order.
     """
 
     names: tuple[str, str]
 
     @property
     def steady(self) -> int:
-        """Which of the two names is the steady one."""
+        """Index of the steady name."""
         return 0 if self.names[0] in STEADY else 1
 
     @cached_property
@@ -49,9 +49,9 @@ class BanditVariant:
     """One environment of the family.
 
     Attributes:
-        name: the id without its namespace; it also names the streams.
-        reversed: Whether the bold name is on the low-risk arm.
-        budget: one answer with one pull.
+        name: Id without its namespace; it also names the random streams.
+        reversed: The bold name is on the low-risk arm.
+        budget: One response with one pull.
     """
 
     name: str
@@ -106,7 +106,7 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
             yield NamedArms((steady, bold) if stream.below(2) else (bold, steady))
 
     def write_instance(self, instance: NamedArms) -> tuple[str, dict[str, object]]:
-        """Return the names, one a line."""
+        """Return the names, one per line."""
         return "\n".join(instance.names), {}
 
     @staticmethod

@@ -15,5 +15,5 @@ class BanditFailures(FailureLabeler):
         return tuple(episode.instance.names)
 
     def find_default_failure(self, _episode: FinishedEpisode) -> Failure:
-        """Return that the pull went to the wrong arm."""
+        """Return the failure of a pull of the worse arm."""
         return Failure("worse_arm", 1)

@@ -1,7 +1,7 @@
 """The names of the two arms, and the part of the instance space that each belongs to.
 
-A steady name suggests small sure payoffs, a bold one rare large payoffs. Parts are decided name by
-name, so a held-out arm is one that no training instance has ever mentioned.
+A steady name suggests small certain payoffs, a bold one rare large payoffs. Each name belongs to
+one part, so the name of a held-out arm occurs in no training instance.
 """
 
 from __future__ import annotations

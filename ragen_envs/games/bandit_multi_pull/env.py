@@ -18,14 +18,14 @@ WIN_POINTS = 100
 _PERCENT = 100
 _PERCENTAGES = tuple(range(5, 100, 5))
 _LEAST_GAP = 10
-"""Percentage points between the best arm and the next: below, twenty pulls show nothing."""
+"""Percentage points between the best arm and the next; twenty pulls cannot show smaller gaps."""
 _NO_PULLS = [f"{colour} 0 of 0" for colour in COLOURS]
 _READERS = {n: ActionReader(COLOURS[:n], EXAMPLE) for n in range(2, len(COLOURS) + 1)}
 
 
 @dataclass(frozen=True)
 class Arms:
-    """How often each arm wins, in percent, in the order in which the arms are shown."""
+    """The win probability of each arm in percent, in the order of the observation."""
 
     percentages: tuple[int, ...]
 
@@ -38,7 +38,7 @@ class Arms:
 
     @property
     def part(self) -> str:
-        """The part of all instances that this one belongs to."""
+        """The part that this instance belongs to."""
         return partition_of(self.digest)
 
 
@@ -47,12 +47,12 @@ class MultiPullVariant:
     """One environment of the family.
 
     Attributes:
-        name: the id without its namespace; it also names the streams.
-        arms: number of arms, two to five.
-        budget: one pull a turn.
+        name: Id without its namespace; it also names the random streams.
+        arms: Number of arms, two to five.
+        budget: Maximum turns, with one pull each.
 
     Raises:
-        ValueError: For any other number of arms.
+        ValueError: Another number of arms.
     """
 
     name: str
@@ -101,7 +101,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     has_fixed_actions = True
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Arms | None]:
-        """Yield random chances; None where no arm stands out."""
+        """Yield random win probabilities; None if no arm stands out."""
         while True:
             drawn = tuple(
                 _PERCENTAGES[stream.below(len(_PERCENTAGES))] for _ in range(self.variant.arms)
@@ -125,7 +125,7 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
         self._best, self._worst = chances.index(max(chances)), min(chances)
         self._most = pulls * (chances[self._best] - self._worst)
         self._gained = 0
-        # A word becomes a roll below 100 when it is needed: most never are.
+        # Words are scaled to rolls below 100 at their use, since most are never used.
         self._words = self.make_noise_stream().words(arms * pulls)
         self._pulls, self._wins = [0] * arms, [0] * arms
         self._counts = _NO_PULLS[:arms]

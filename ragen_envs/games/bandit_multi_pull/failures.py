@@ -9,7 +9,7 @@ from ragen_envs.games.bandit_multi_pull.env import COLOURS
 
 
 class MultiPullFailures(FailureLabeler):
-    """Reads episodes of the bandit with many pulls.
+    """Labels episodes of the bandit with many pulls.
 
     The turn of a failure is the first after which the best arm could no longer get more than half
     of the pulls.

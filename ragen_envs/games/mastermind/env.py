@@ -29,7 +29,7 @@ class MastermindVariant:
         budget: turns of one guess each.
 
     Raises:
-        ValueError: If a turn has several guesses.
+        ValueError: A turn has several guesses.
     """
 
     name: str

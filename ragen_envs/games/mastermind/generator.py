@@ -11,16 +11,16 @@ from ragen_envs.games.mastermind.rules import Opening, all_codes
 
 @dataclass(frozen=True)
 class Generator:
-    """Makes openings; each guess of one rules out at least one code.
+    """Makes openings whose guesses each rule out at least one code.
 
     Args:
-        pegs: places of a code.
-        rows: guesses that were made already.
-        fewest: codes that they leave, at least.
-        most: and at most.
+        pegs: Number of pegs.
+        rows: Number of guesses in an opening.
+        fewest: Minimum number of codes that an opening leaves.
+        most: Maximum number of codes that an opening leaves.
 
     Raises:
-        ValueError: If the range is empty.
+        ValueError: The range is empty.
     """
 
     pegs: int = 3

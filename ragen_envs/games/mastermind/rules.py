@@ -39,14 +39,14 @@ class Codes:
     """All codes of a size with their answers. Use `all_codes`, which keeps them.
 
     Attributes:
-        pegs: places of a code.
+        pegs: Number of pegs.
         colours: Number of colours.
-        codes: all of them.
-        names: the guesses as text, such as "A A B".
-        kinds: the different answers.
-        win: the number of the answer to the right guess.
+        codes: All codes.
+        names: Codes as text, such as "A A B".
+        kinds: Different answers, as pairs of numbers.
+        win: Index of the answer to the right guess.
         answers: Index of the answer for each guess and secret, of shape (codes, codes).
-        rows: the same as one bytes object a guess.
+        rows: The same, one bytes object per guess.
     """
 
     def __init__(self, pegs: int, colours: int) -> None:
@@ -71,7 +71,7 @@ class Codes:
         return all_codes, (self.pegs, self.colours)
 
     def agreeing(self, guess: int, kind: int) -> int:
-        """Return the set of the codes to which a guess gets an answer."""
+        """Return the set of codes for which a guess gets an answer."""
         try:
             return self._agreeing[guess, kind]
         except KeyError:
@@ -101,7 +101,7 @@ def all_codes(pegs: int, colours: int = len(LETTERS)) -> Codes:
     """Return the codes of a size.
 
     Raises:
-        ValueError: For more pegs or colours than answers and letters exist for.
+        ValueError: Too many pegs or colours.
     """
     return _kept(pegs, colours)
 
@@ -111,12 +111,12 @@ _kept = cache(Codes)
 
 @dataclass(frozen=True)
 class Opening:
-    """An instance: guesses that were made already, with their answers.
+    """An instance: the first guesses, with their answers.
 
     Attributes:
-        pegs: places of a code.
-        rows: each guess and the kind of its answer, by their numbers in `all_codes(pegs)`.
-        ceiling: the best player's rate of success, if it is known already.
+        pegs: Number of pegs.
+        rows: Indices of each guess and of its answer in `all_codes(pegs)`.
+        ceiling: Success rate of the best player; None if it is not known yet.
     """
 
     pegs: int
@@ -146,10 +146,10 @@ class Opening:
 
     @property
     def part(self) -> str:
-        """The part of all openings that this one belongs to.
+        """The part that this opening belongs to.
 
-        It is decided by the possible codes alone, through `census`: openings of different parts
-        leave different sets of codes, however colours and places are named.
+        The possible codes alone decide it, through `census`: openings of different parts leave
+        different sets of codes, under any renaming of colours and places.
         """
         digest = content_hash(f"{GAME} possible codes", repr(census(self)).encode())
         return partition_of(digest, sixteenths=3)
@@ -158,7 +158,7 @@ class Opening:
 def _equivalent_rows(
     rows: list[tuple[Code, tuple[int, int]]],
 ) -> Iterator[list[tuple[Code, tuple[int, int]]]]:
-    """Yield the rows in each order of rows and places, colours named as they come."""
+    """Yield the rows in each order of rows and places, with colours numbered by first use."""
     for order in permutations(rows):
         for places in permutations(range(len(rows[0][0]))):
             names: dict[int, int] = {}
@@ -171,8 +171,8 @@ def _equivalent_rows(
 def census(opening: Opening) -> tuple[tuple[int, ...], ...]:
     """Return how many possible codes have each colour at each place, in a canonical order.
 
-    Sets of codes that differ in the names of colours and the order of places alone have the same
-    census: a row a colour, a column a place, of all orders of both the greatest.
+    Sets of codes that differ only in the names of colours and the order of places have the same
+    census: one row per colour, one column per place, in the greatest of all orders.
     """
     every = all_codes(opening.pegs)
     columns = zip(*(every.codes[secret] for secret in opening.secrets), strict=True)

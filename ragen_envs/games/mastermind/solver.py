@@ -1,13 +1,14 @@
-"""The exact best player: the most codes that can be found within so many guesses.
+"""The exact best player: the maximum number of codes that can be found within k guesses.
 
 All possible codes are equally likely, so the best rate of success is F(S, k) / |S|, where F(S, k)
-is the most codes of the set S that one strategy finds within k guesses. A guess g splits S by its
+is the maximum number of codes of the set S that one strategy finds within k
+guesses. A guess g splits S by its
 answers into the sets S(g, a), so that
 
     F(S, k) = max over g of  [g in S] + sum over the other answers a of  F(S(g, a), k - 1),
 
-F(S, 1) = 1, and F(S, 2) is the most different answers that a guess can get. Guesses are tried in
-the order of a bound on their sums, until no bound is above what was found.
+F(S, 1) = 1, and F(S, 2) is the maximum number of different answers to one guess. Guesses are tried
+in the order of an upper bound on their sums, until no bound exceeds the best result.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Best(NamedTuple):
 
     Attributes:
         found: Number of codes that it finds.
-        guess: the number of its first guess.
+        guess: Index of its first guess.
     """
 
     found: int
@@ -40,7 +41,7 @@ class Solver:
     """The best play among the codes of a size. Use `solver`, which keeps it.
 
     Args:
-        every: the codes.
+        every: The codes.
     """
 
     def __init__(self, every: Codes) -> None:
@@ -51,11 +52,11 @@ class Solver:
         self.best = lru_cache(maxsize=_KEPT)(self._best)
 
     def found_after(self, codes: tuple[int, ...], guess: int, guesses: int) -> int:
-        """Return how many codes are found where this guess comes first, and the best play after it.
+        """Return the number of codes that this guess and the best play after it find.
 
         Args:
-            codes: the numbers of the possible codes, in order, at least one.
-            guess: the number of the guess, which need not be one of them.
+            codes: Indices of the possible codes, in order, at least one.
+            guess: Index of the guess, which need not be one of them.
             guesses: Guesses left, this one included.
         """
         if guesses == 1:
@@ -64,10 +65,10 @@ class Solver:
         return self._count_found(codes, answers, guesses, len(codes), enough=-1)
 
     def _best(self, codes: tuple[int, ...], guesses: int) -> Best:
-        """Return the best play, the same of equally good ones at any time.
+        """Return the best play; ties are broken deterministically.
 
         Args:
-            codes: the numbers of the possible codes, in order, at least one.
+            codes: Indices of the possible codes, in order, at least one.
             guesses: Guesses left, at least one.
         """
         if guesses == 1 or len(codes) <= 2:
@@ -87,7 +88,7 @@ class Solver:
         return Best(most, int(different.argmax()))
 
     def _search(self, codes: tuple[int, ...], guesses: int) -> Best:
-        # A part of the codes is never better to have than all of them.
+        # A subset of the codes never has more found codes than the whole set.
         most = self.best(codes, guesses - 1).found
         columns = self._every.answers[:, list(codes)]
         bounds = np.minimum(self._sizes(columns), most).sum(axis=1)
@@ -107,7 +108,7 @@ class Solver:
         return best
 
     def _sizes(self, columns: NDArray[np.uint8]) -> NDArray[np.int_]:
-        """Return how many codes get each answer, of shape (guesses, kinds)."""
+        """Return the number of codes per answer, of shape (guesses, kinds)."""
         guesses = len(columns)
         places = columns + self._kinds * np.arange(guesses)[:, None]
         counts = np.bincount(places.ravel(), minlength=guesses * self._kinds)
@@ -116,14 +117,14 @@ class Solver:
     def _count_found(
         self, codes: tuple[int, ...], answers: bytes, guesses: int, most: int, enough: int
     ) -> int:
-        """Return how many codes are found after a guess, or a bound that is not above `enough`.
+        """Return the number of codes found after a guess, or a bound of at most `enough`.
 
         Args:
-            codes: the possible ones.
-            answers: the guess's answer to each.
+            codes: Possible codes.
+            answers: Answer to the guess for each code.
             guesses: Guesses left, this one included.
-            most: a bound for the codes of one answer.
-            enough: nothing up to this is of interest.
+            most: Upper bound for the codes of one answer.
+            enough: Results up to this one need not be exact.
         """
         parts: dict[int, list[int]] = {}
         for code, kind in zip(codes, answers, strict=True):

@@ -38,7 +38,7 @@ def row(pegs: int, guess: int, kind: int) -> str:
 
 @lru_cache(maxsize=4096)
 def table(pegs: int, rows: tuple[tuple[int, int], ...]) -> str:
-    """Return guesses with their answers, one a line under a heading."""
+    """Return guesses with their answers, one per line under a heading."""
     return "\n".join([_HEAD, *[row(pegs, guess, kind) for guess, kind in rows]])
 
 
@@ -49,7 +49,7 @@ def ending(name: str, found: bool) -> str:
 
 @lru_cache(maxsize=8192)
 def bits(before: int, after: int) -> float:
-    """Return how many bits of information leave `after` of `before` equally likely codes."""
+    """Return the bits of information that reduce `before` equally likely codes to `after`."""
     return round(log2(before / after), 9)
 
 
@@ -57,7 +57,7 @@ class CodeReader(ActionReader):
     """Reads guesses, in which neither case nor blanks matter: "aab" is "A A B".
 
     Args:
-        every: the codes that there are.
+        every: All codes.
     """
 
     def __init__(self, every: Codes) -> None:

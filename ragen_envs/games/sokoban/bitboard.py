@@ -25,12 +25,12 @@ class Bitboard:
     """The constants of one room size and number of boxes. Use `bitboard`, which keeps them.
 
     Args:
-        height: rows of the interior.
-        width: columns of the interior.
-        boxes: number of boxes.
+        height: Rows of the interior.
+        width: Columns of the interior.
+        boxes: Number of boxes.
 
     Raises:
-        ValueError: If the room has too many states, see `check_size`.
+        ValueError: The room has too many states, see `check_size`.
     """
 
     def __init__(self, height: int, width: int, boxes: int) -> None:
@@ -113,11 +113,11 @@ class Bitboard:
         return before
 
     def _step(self, dy: int, dx: int) -> tuple[StateSet, int, list[tuple[StateSet, int]]]:
-        """Return the data that undoing a move needs.
+        """Return the data to undo a move.
 
-        These are the states in which a player can stand before it (not those in which the shift
-        ran over the room's edge), the shift that undoes it without a push, and for each box the
-        states just after it was pushed with the shift that undoes that.
+        These are the states in which the player can stand before the move, the shift that undoes
+        the move without a push, and for each box the states just after its push with the shift
+        that undoes the push.
         """
         delta = dy * self.width + dx
         standing, pushed = 0, []
@@ -174,9 +174,9 @@ def check_size(height: int, width: int, boxes: int) -> None:
     """Refuse a room whose states are too many to search.
 
     Args:
-        height: rows of the interior.
-        width: columns of the interior.
-        boxes: number of boxes.
+        height: Rows of the interior.
+        width: Columns of the interior.
+        boxes: Number of boxes.
 
     Raises:
         ValueError: With the sizes that are possible.

@@ -30,11 +30,11 @@ class SokobanVariant:
         name: the id without its namespace; it also names the stream of the instances.
         generator: Generates the levels.
         vocabulary: Symbols of the grid.
-        coordinates: Whether coordinates are listed below the grid.
+        coordinates: List coordinates below the grid.
         budget: Maximum turns and actions per episode.
 
     Raises:
-        ValueError: If the longest level does not fit into the budget.
+        ValueError: The longest level does not fit into the budget.
     """
 
     name: str

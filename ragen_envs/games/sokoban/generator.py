@@ -1,8 +1,9 @@
 """The generator of levels: solvable by construction, of known optimal length.
 
 A room of random walls gets its targets; a breadth-first search backwards from all solved states
-gives every state's distance; a state at the wished distance is the level. No level is solved at
-the start, none can be solved by a single push, and none needs more moves than the limit.
+gives every state's distance; a state at the required distance is the level.
+Each level needs at least two pushes, and at most
+as many moves as the limit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from ragen_envs.games.sokoban.rules import (
 )
 
 _SHORTEST = 3
-"""Moves in the shortest solution that a level may have."""
+"""Minimum moves of an optimal solution."""
 _WORD_BITS = 64
 _ROOM = str.maketrans("01", WALL + FLOOR)
 
@@ -42,14 +43,14 @@ class Generator:
     """Makes levels of one size.
 
     Args:
-        height: rows, outer wall included.
-        width: columns, outer wall included.
-        boxes: number of boxes.
-        max_length: moves in the longest optimal solution.
+        height: Rows, outer wall included.
+        width: Columns, outer wall included.
+        boxes: Number of boxes.
+        max_length: Maximum moves of an optimal solution.
 
     Raises:
-        ValueError: If the longest solution is shorter than the shortest may be, or the rooms are
-            too large to search, see `bitboard.check_size`.
+        ValueError: `max_length` is below the minimum, or the rooms are too large to search, see
+            `bitboard.check_size`.
     """
 
     height: int = 6
@@ -121,9 +122,9 @@ def _random_cells(stream: RandomStream, board: Bitboard) -> CellSet:
 
 
 def _targets(stream: RandomStream, board: Bitboard, floor: CellSet) -> list[int]:
-    """Return as many different cells as there are boxes, or none if there is no room for them.
+    """Return one target cell per box, all different; [] if there are not enough cells.
 
-    Only cells count from which a box can be pulled, next to a straight line of two floor cells.
+    A box can be pulled from a target: it is the end of a straight line of three floor cells.
     """
     targets: list[int] = []
     if floor.bit_count() * 2 < board.cells:
@@ -139,9 +140,9 @@ def _targets(stream: RandomStream, board: Bitboard, floor: CellSet) -> list[int]
 
 
 def _too_easy(board: Bitboard, targets: Sequence[int]) -> StateSet:
-    """Return the states from which a level may not start, so that at least two pushes are needed.
+    """Return the states that may be solved with one push, from which no level starts.
 
-    With several boxes it is enough that none starts on a target: each needs a push of its own.
+    With several boxes none starts on a target, so each needs a push.
     """
     return board.with_box_on(targets) if board.boxes > 1 else _near(board, targets[0])
 

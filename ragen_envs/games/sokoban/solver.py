@@ -9,7 +9,7 @@ from ragen_envs.games.sokoban.bitboard import StateSet, bitboard
 from ragen_envs.games.sokoban.rules import ACTIONS, WALL, Level, move
 
 _KEPT_STATES = 1 << 20
-"""States of a room up to which the solvers of many levels are kept, beyond which only the last."""
+"""Maximum states of a room for the large cache of solvers; beyond it, only the last one is kept."""
 
 
 class Solver:
@@ -19,7 +19,7 @@ class Solver:
     as an answer needs, and on from there for the next one; a dead state takes the whole of it.
 
     Raises:
-        ValueError: If the room has too many states, see `bitboard.check_size`.
+        ValueError: The room has too many states, see `bitboard.check_size`.
     """
 
     def __init__(self, level: Level) -> None:
@@ -47,7 +47,7 @@ class Solver:
         return self._known_distance(state)
 
     def _search_on(self) -> bool:
-        """Find the states that are one move farther, and return whether there are any."""
+        """Find the states one move farther away; return False if there are none."""
         number, layer = next(self._layers, (0, 0))
         if number >= 1 << len(self._digits):
             self._digits.append(0)
@@ -64,7 +64,7 @@ class Solver:
         return sum(1 << k for k, states in enumerate(self._digits) if states & state)
 
     def plan(self, player: int, boxes: int, moves: int) -> list[int]:
-        """Return up to so many moves of a shortest solution, as indices of `ACTIONS`.
+        """Return up to `moves` moves of a shortest solution, as indices of `ACTIONS`.
 
         Returns:
             The first moves, ties broken by the order of `ACTIONS`; empty if the state is solved

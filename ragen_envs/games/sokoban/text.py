@@ -28,8 +28,7 @@ class Vocabulary:
     """One symbol for each thing that a square can show, in the order of XSB's ``# .$*@+``.
 
     Raises:
-        ValueError: If a symbol is not one character, or another than box_on_target's lies beyond
-            ASCII.
+        ValueError: A symbol is not one character, or is not ASCII; only box_on_target may be other.
     """
 
     wall: str
@@ -84,7 +83,7 @@ def rules(legend: str, boxes: int, budget: Budget) -> str:
     """Return the rules.
 
     Args:
-        legend: the line that says what the squares show.
+        legend: Line that explains the symbols of the squares.
         boxes: Number of boxes.
         budget: Budget of an episode.
     """
@@ -103,8 +102,8 @@ class LevelRenderer:
     """Draws the states of one level.
 
     Args:
-        level: the level; only its walls and targets matter.
-        vocabulary: the symbols.
+        level: Level; only its walls and targets matter.
+        vocabulary: Symbols.
     """
 
     def __init__(self, level: Level, vocabulary: Vocabulary) -> None:

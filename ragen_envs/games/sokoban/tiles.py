@@ -76,9 +76,9 @@ def tile_numbers(level: Level, player: int, boxes: int) -> bytes:
     """Return the number in `TILES` of each square, row by row.
 
     Args:
-        level: the level; only its walls and targets matter.
-        player: the player's square, numbered as in `Level`.
-        boxes: the squares of the boxes, one bit each.
+        level: Level; only its walls and targets matter.
+        player: Square of the player, numbered as in `Level`.
+        boxes: Squares of the boxes, one bit each.
     """
     squares = list(level.room)
     squares[player] = _PIECES[squares[player]][1]
