@@ -11,10 +11,10 @@ def visible(text: str) -> str:
     Args:
         text: anything; its lines stay lines, and spaces of any width and tabs what they are.
     """
-    return text if text.isprintable() else "".join(map(_shown, text))
+    return text if text.isprintable() else "".join(map(_escape, text))
 
 
-def _shown(character: str) -> str:
+def _escape(character: str) -> str:
     harmless = character.isprintable() or character in "\n\t"
     if harmless or unicodedata.category(character) == "Zs":
         return character

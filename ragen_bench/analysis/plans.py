@@ -97,7 +97,7 @@ class _Reader:
                 rf"(?P<list>{item}(?: ?(?:\|\||->) ?{item})+)",
             )
         ]
-        self._numbered = _numbered(item)
+        self._numbered_pattern = _numbered_pattern(item)
         self._initials = {name[0].upper(): name for name in actions}
         self._short = _short("".join(map(re.escape, self._initials)))
         self._spoken = re.compile(
@@ -115,9 +115,9 @@ class _Reader:
 
     def replace_numbers(self, thought: str) -> str:
         """Rewrite numbered lists of actions, "1. Up 2. Left", as "Up || Left"."""
-        return self._numbered.sub(self._unnumbered, thought[:LONGEST_THOUGHT])
+        return self._numbered_pattern.sub(self._drop_numbers, thought[:LONGEST_THOUGHT])
 
-    def _unnumbered(self, match: re.Match[str]) -> str:
+    def _drop_numbers(self, match: re.Match[str]) -> str:
         _, *pieces = _MARK.split(match[0])
         if [int(mark) for mark in pieces[::2]] != list(range(1, len(pieces) // 2 + 1)):
             return match[0]
@@ -161,7 +161,7 @@ class _Reader:
             yield from [self._names[match["name"].lower()]] * count
 
 
-def _numbered(item: str) -> re.Pattern[str]:
+def _numbered_pattern(item: str) -> re.Pattern[str]:
     """Return the pattern of a numbered list of actions."""
     step = rf"(?:{_VERB} )?(?:{item})"
     further = rf"(?:[.,;]?\s+\d{{1,2}}[.)] ?{step}){{1,{_LONGEST_LIST}}}"

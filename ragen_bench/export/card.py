@@ -26,10 +26,10 @@ def render_card(
         rows: Number of rows.
         tags: Tags in addition to `TAGS`.
     """
-    listed = "".join(f"- {_quoted(tag)}\n" for tag in (*TAGS, *tags))
+    listed = "".join(f"- {_quote_yaml(tag)}\n" for tag in (*TAGS, *tags))
     return f"""\
 ---
-pretty_name: {_quoted(title)}
+pretty_name: {_quote_yaml(title)}
 language:
 - en
 size_categories:
@@ -41,7 +41,7 @@ tags:
 - config_name: default
   data_files:
   - split: {split}
-    path: {_quoted(file)}
+    path: {_quote_yaml(file)}
 ---
 # {" ".join(title.split())}
 
@@ -57,7 +57,7 @@ def size_category(rows: int) -> str:
     return f"{above[-1]}<n<{following}" if above else f"n<{following}"
 
 
-def _quoted(text: str) -> str:
+def _quote_yaml(text: str) -> str:
     """Return a text as a double-quoted YAML string in ASCII."""
     spelled = (c if " " <= c <= "~" and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
     return f'"{"".join(spelled)}"'

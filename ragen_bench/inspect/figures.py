@@ -59,7 +59,7 @@ def _normalised_metric(select: Callable[[Estimate], float]) -> Metric:
     """
 
     def compute(scores: list[SampleScore]) -> Value:
-        scaled = dict(_scaled(scores))
+        scaled = dict(_normalised_scores(scores))
         estimates = list(scaled.values())
         if estimates and len(estimates) == _environment_count(scores):
             scaled = {SUITE: _round(mean_of(estimates)), **scaled}
@@ -68,7 +68,7 @@ def _normalised_metric(select: Callable[[Estimate], float]) -> Metric:
     return compute
 
 
-def _scaled(scores: list[SampleScore]) -> Iterator[tuple[str, Estimate]]:
+def _normalised_scores(scores: list[SampleScore]) -> Iterator[tuple[str, Estimate]]:
     for env, found in _by_environment(scores):
         if is_text_env(env):
             split: Split = _sample(found[0])["split"]

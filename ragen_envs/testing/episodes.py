@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ragen_envs.testing.failure import shortened
+from ragen_envs.testing.failure import shorten
 
 Frozen = tuple[Any, ...]
 Parts = tuple[Frozen, ...]
@@ -44,7 +44,7 @@ def freeze(value: Any, depth: int = 0) -> Frozen:
         return (kind, _frozen_items(value, depth + 1))
     if isinstance(value, type) or isroutine(value):
         return (kind, getattr(value, "__qualname__", ""))
-    return (kind, *(freeze(part, depth + 1) for part in _kept(value)))
+    return (kind, *(freeze(part, depth + 1) for part in _pickled_state(value)))
 
 
 def _frozen_buffer(value: Any, depth: int) -> Frozen:
@@ -71,7 +71,7 @@ def _frozen_texts(texts: tuple[str, ...]) -> Frozen:
     return tuple(("str", repr(text)) for text in texts)
 
 
-def _kept(value: Any) -> tuple[Any, ...]:
+def _pickled_state(value: Any) -> tuple[Any, ...]:
     """Return the pickled state of an object, or its attributes if it cannot be pickled."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
@@ -107,22 +107,22 @@ def _innermost(name: str, left: Frozen, right: Frozen) -> tuple[str, Frozen, Fro
     if left[0] == right[0] == "dict" and [k for k, _ in left[1]] == [k for k, _ in right[1]]:
         for (key, a), (_, b) in zip(left[1], right[1], strict=True):
             if a != b:
-                return _innermost(f"{name}[{_shown(key)}]", a, b)
+                return _innermost(f"{name}[{_render_part(key)}]", a, b)
     return name, left, right
 
 
-def _shown(part: Frozen) -> str:
+def _render_part(part: Frozen) -> str:
     inner = part[1] if len(part) == 2 else part
     return inner if isinstance(inner, str) else repr(inner)
 
 
 def _versus(left: Frozen, right: Frozen) -> str:
-    a, b = _shown(left), _shown(right)
+    a, b = _render_part(left), _render_part(right)
     same = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), 0)
     start = max(0, same - 20)
     dots = "..." if start else ""
     kinds = "" if left[0] == right[0] else f" (types {left[0]} and {right[0]})"
-    cut = (dots + shortened(text[start:], 60) for text in (a, b))
+    cut = (dots + shorten(text[start:], 60) for text in (a, b))
     return f"{' against '.join(cut)}{kinds}"
 
 

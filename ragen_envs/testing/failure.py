@@ -99,7 +99,7 @@ def described(error: Exception | SystemExit) -> str:
     """Return an error's type, first line, and the line of code, outside the kit, that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     outside = [frame for frame in frames if _KIT not in Path(frame.filename).parents]
-    text = shortened((str(error).splitlines() or [""])[0], 200)
+    text = shorten((str(error).splitlines() or [""])[0], 200)
     named = f"{type(error).__name__}: {text}" if text else type(error).__name__
     if not outside:
         return named
@@ -107,12 +107,12 @@ def described(error: Exception | SystemExit) -> str:
     return f"{named} ({Path(at.filename).name}:{at.lineno} in {at.name})"
 
 
-def shortened(text: str, limit: int = 60) -> str:
+def shorten(text: str, limit: int = 60) -> str:
     """Return the text, or its beginning with the number of characters left out."""
     return text if len(text) <= limit else f"{text[:limit]}... (+{len(text) - limit:,} characters)"
 
 
-def quoted(text: str, limit: int = 60) -> str:
+def quote(text: str, limit: int = 60) -> str:
     """Return the repr of a text, shortened before it is escaped."""
     rest = len(text) - limit
     return repr(text) if rest <= 0 else f"{text[:limit]!r}... (+{rest:,} characters)"

@@ -36,7 +36,7 @@ def _running(machine: TextEnvMachine) -> bool:
     return not machine.player.ended
 
 
-def _ended(machine: TextEnvMachine) -> bool:
+def _has_ended(machine: TextEnvMachine) -> bool:
     return machine.player.ended
 
 
@@ -89,7 +89,7 @@ class TextEnvMachine(RuleBasedStateMachine):
             again = replay(other, self.player.episode)
         self._expect(self.player.episode.parts, again.parts, "played again")
 
-    @precondition(_ended)
+    @precondition(_has_ended)
     @rule(text=hostile_text(max_size=100))
     def step_after_the_end(self, text: str) -> None:
         """A step after the end is refused, with an error that speaks of reset."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from ragen_envs.testing.failure import shortened
+from ragen_envs.testing.failure import shorten
 
 
 class Option(NamedTuple):
@@ -133,7 +133,7 @@ def require(name: str, value: Any) -> None:
         ValueError: if it is of the right type and yet not possible.
     """
     option = OPTIONS[name]
-    refused = f"{name} takes {option.takes}, got {shortened(repr(value), 200)}"
+    refused = f"{name} takes {option.takes}, got {shorten(repr(value), 200)}"
     if not option.is_of_kind(value):
         raise TypeError(refused)
     if not option.is_sound(value):

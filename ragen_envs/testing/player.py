@@ -16,7 +16,7 @@ from ragen_envs.testing.failure import (
     CheckSkipped,
     EnvironmentRaised,
     fail,
-    quoted,
+    quote,
 )
 from ragen_envs.testing.global_random import on_stage, seeded
 from ragen_envs.testing.subject import AnyEnv, Factory, Subject, make
@@ -87,7 +87,7 @@ class Player:
         what = f"reset({', '.join(f'{k}={v!r}' for k, v in arguments.items())})"
         result = self.call(what, lambda: self.env.reset(**arguments))
         observation, info = _in_form(what, result, 2)
-        return self._noted(observation, 0.0, False, False, info)
+        return self._note_step(observation, 0.0, False, False, info)
 
     def step(self, answer: str) -> PlayedStep:
         """Take one response.
@@ -96,10 +96,10 @@ class Player:
             EnvironmentRaised: The environment does.
             CheckFailed: if it returns anything but five values, a str first and a dict last.
         """
-        what = f"{self.at}: step({quoted(answer)})"
+        what = f"{self.at}: step({quote(answer)})"
         result = self.call(what, lambda: self.env.step(answer))
         self.answers.append(answer)
-        return self._noted(*_in_form(what, result, 5))
+        return self._note_step(*_in_form(what, result, 5))
 
     def close(self) -> None:
         """Close the environment."""
@@ -146,17 +146,17 @@ class Player:
             EnvironmentRaised: The function raises an Exception, or ends the process.
         """
         if not self._isolated:
-            return _called(what, function)
+            return _call_env(what, function)
         with on_stage(self._globals) as after:
             try:
-                return _called(what, function)
+                return _call_env(what, function)
             finally:
                 left = after()
                 if changed := self._globals.changes(left):
                     self.writes.append((what, changed))
                 self._globals = left
 
-    def _noted(
+    def _note_step(
         self, observation: str, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]
     ) -> PlayedStep:
         parts = tuple(map(freeze, (observation, reward, terminated, truncated, info)))
@@ -166,7 +166,7 @@ class Player:
         return step
 
 
-def _called(what: str, function: Callable[[], T]) -> T:
+def _call_env(what: str, function: Callable[[], T]) -> T:
     try:
         return function()
     except (CheckFailed, CheckSkipped):

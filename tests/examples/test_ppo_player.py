@@ -115,6 +115,7 @@ def played(folder, *options):
     return run(*command, cwd=folder.parent)
 
 
+@pytest.mark.slow
 def test_it_plays_with_its_policy_and_else_what_is_listed_first(trained):
     done = played(trained, "--env", "FrozenLake-v0", "--env", "Bandit-v0")
     assert done.returncode == 0, done.stderr

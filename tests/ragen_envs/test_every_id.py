@@ -268,6 +268,7 @@ def test_splits_and_variants_of_one_seed_differ(id_):
     assert len(states) == (1 if re.search("MultiPull|TwentyQuestions", id_) else 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", IDS)
 def test_the_splits_of_an_id_share_no_instance(id_):
     digests = {

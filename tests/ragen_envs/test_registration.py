@@ -148,6 +148,7 @@ print(json.dumps(digests))
 """
 
 
+@pytest.mark.slow
 def test_first_observations_are_equal_in_other_processes():
     found = []
     for hash_seed, seed in (("0", None), ("1", 7), ("4242", 8)):

@@ -100,7 +100,7 @@ def _inject(turn: Turn) -> str:
     return turn.say(text) if turn.random.random() < 0.5 else text
 
 
-def _broken(turn: Turn) -> str:
+def _break_answer(turn: Turn) -> str:
     answer = turn.sample()
     forms = (
         answer[:-1],
@@ -134,7 +134,7 @@ PLAYERS = {
     "echo": ScriptedPlayer(_echo, False, "repeats the latest observation"),
     "copy": ScriptedPlayer(_copy, False, "copies the examples of the first observation"),
     "inject": ScriptedPlayer(_inject, False, "tags, system messages, false rewards, code"),
-    "broken": ScriptedPlayer(_broken, False, "a random answer with its form broken"),
+    "broken": ScriptedPlayer(_break_answer, False, "a random answer with its form broken"),
     "constant": ScriptedPlayer(_constant, True, "always the action that is listed most often"),
     "first": ScriptedPlayer(_first, True, "always the action that is listed first"),
     "greedy": ScriptedPlayer(_greedy, True, "what paid in this episode, else what is untried"),

@@ -12,6 +12,7 @@ Multi-player games are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 
 from ragen_envs.core import extras
 
 try:
+    import textarena as _textarena  # type: ignore[import-untyped]  # noqa: F401
     from textarena.envs.registration import (  # type: ignore[import-untyped]
         ENV_REGISTRY,
         register_with_versions,

@@ -113,7 +113,7 @@ class TextArenaGame:
                     f"TextArena's {self.env_id} does not start with {self.num_players} players: "
                     f"{_first_line(error)}"
                 ) from error
-            self._random, self._env, self._core = state, env, _unwrapped(env)
+            self._random, self._env, self._core = state, env, _unwrap(env)
             self.seed, self.actions, self.done, self.error = seed, [], False, ""
             self.step_info: dict[str, Any] = {}
             self._unread: dict[int, list[Any]] = {p: [] for p in range(self.num_players)}
@@ -173,7 +173,7 @@ class TextArenaGame:
         twin._pristine, twin.options = self._pristine, self.options  # these are never played
         if self.seed is not None:
             twin._env = _copy(self._env)
-            twin._core = _unwrapped(twin._env)
+            twin._core = _unwrap(twin._env)
         return twin
 
     @property
@@ -236,12 +236,12 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
-def _unwrapped(env: Any) -> Any:
+def _unwrap(env: Any) -> Any:
     while isinstance(env, textarena.Wrapper):
         env = env.env
     return env
 
 
 def _copy(env: Any) -> Any:
-    values = vars(_unwrapped(env)).values()
+    values = vars(_unwrap(env)).values()
     return deepcopy(env, {id(value): value for value in values if isinstance(value, _SHARED)})

@@ -19,8 +19,8 @@ from ragen_envs.testing.failure import (
     described,
     fail,
     failure,
-    quoted,
-    shortened,
+    quote,
+    shorten,
 )
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.hostile import HOSTILE
@@ -64,9 +64,9 @@ def require_in_space(player: Player, step: PlayedStep, after: str) -> None:
     if text in space:
         return
     turn = next(i for i, known in enumerate(player.steps) if known is step)
-    seen = f"seed {player.seed}, turn {turn}{after}: the observation {quoted(text)} "
+    seen = f"seed {player.seed}, turn {turn}{after}: the observation {quote(text)} "
     if not isinstance(space, gymnasium.spaces.Text):
-        seen += f"is not in {shortened(repr(space))}"
+        seen += f"is not in {shorten(repr(space))}"
     elif not space.min_length <= len(text) <= space.max_length:
         seen += f"has {len(text):,} characters, not {space.min_length} to {space.max_length:,}"
     else:
@@ -92,7 +92,7 @@ def check_action_space(subject: Subject) -> None:
             if not isinstance(sample, str):
                 seen += f"action_space samples a {type(sample).__name__}, not a str"
             elif well_formed not in player.env.action_space:
-                seen += f"action_space does not contain the answer {quoted(well_formed)}"
+                seen += f"action_space does not contain the answer {quote(well_formed)}"
             else:
                 continue
             fail(

@@ -14,7 +14,7 @@ from gymnasium.wrappers import TimeLimit
 
 from ragen_envs.testing.checking import check
 from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
-from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, fail, lacks, quoted
+from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, fail, lacks, quote
 from ragen_envs.testing.player import LONGEST, Player, finish, oracles, record, replay, turns_of
 from ragen_envs.testing.subject import AnyEnv, Subject, make
 
@@ -194,12 +194,12 @@ def refuse(player: Player, answer: str, when: str) -> None:
         if "reset" in str(raised.error).lower() and not isinstance(raised.error, _ACCIDENTS):
             return
         fail(
-            f"{when}, step({quoted(answer)}) raised {type(raised.error).__name__}: {raised.error}",
+            f"{when}, step({quote(answer)}) raised {type(raised.error).__name__}: {raised.error}",
             "the error comes by accident, from state that is not there, and names no way out.",
             remedy,
         )
     fail(
-        f"{when}, step({quoted(answer)}) was accepted",
+        f"{when}, step({quote(answer)}) was accepted",
         "nothing notes whether an episode is running, so rewards are paid for one that is over.",
         remedy,
     )

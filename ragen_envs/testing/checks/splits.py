@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from ragen_envs.testing.checking import check
 from ragen_envs.testing.episodes import first_difference, without_info
-from ragen_envs.testing.failure import fail, lacks, shortened
+from ragen_envs.testing.failure import fail, lacks, shorten
 from ragen_envs.testing.player import Player, instance_of, record, replay
 from ragen_envs.testing.subject import Subject
 
@@ -33,7 +33,7 @@ def check_splits_disjoint(subject: Subject) -> None:
             if other != split:
                 fail(
                     f"seed {seed} of {split!r} is seed {at} of {other!r}: "
-                    f"{shortened(repr(instance))}",
+                    f"{shorten(repr(instance))}",
                     "splits are ranges of seeds or differ in their random stream only, so a small "
                     "space of instances, or its symmetric images, falls into both.",
                     "let a hash of the canonical instance decide to which split it belongs.",
@@ -52,7 +52,7 @@ def check_held_out_unique(subject: Subject) -> None:
             if instance in seen:
                 fail(
                     f"seeds {seen[instance]} and {seed} of {split!r} are the same instance: "
-                    f"{shortened(repr(instance))}",
+                    f"{shorten(repr(instance))}",
                     "instances are drawn anew for each seed, and a small space gives repeats.",
                     "keep the canonical forms drawn so far, and draw again where one returns.",
                 )

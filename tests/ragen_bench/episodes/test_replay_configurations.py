@@ -14,6 +14,7 @@ from tests.ragen_bench.episodes.replayed import (
 )
 
 
+@pytest.mark.slow
 def test_the_configuration_is_recomputed(configs):
     config = configs["think"]
     assert list(config_differences(config)) == []
@@ -27,6 +28,7 @@ def test_the_configuration_is_recomputed(configs):
     assert next(config_differences(with_changes(config, history=1))).startswith("prompt_hash")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "says"),
     [

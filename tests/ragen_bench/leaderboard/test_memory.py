@@ -55,6 +55,7 @@ def large(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_hundred_megabytes_are_read_in_thirty(honest, large):
     assert entry_json(large)["episodes_bytes"] > 85 * MEGABYTE

@@ -57,6 +57,7 @@ def nearby(old):
     return old + "." if isinstance(old, str) else None
 
 
+@pytest.mark.slow
 @settings(max_examples=90, deadline=None)
 @given(data=st.data())
 def test_a_changed_field_of_an_episode(honest, copied, data):

@@ -58,6 +58,7 @@ def distribution(tmp_path):
     return install
 
 
+@pytest.mark.slow
 def test_a_provider_of_another_distribution_is_listed_and_evaluated(distribution, tmp_path):
     path = distribution(ECHO)
     listed = run_alone("list", cwd=tmp_path, PYTHONPATH=path)
@@ -79,6 +80,7 @@ def test_a_provider_of_another_distribution_is_listed_and_evaluated(distribution
     assert "unknown model 'ecko/x'; did you mean echo/x?" in mistyped.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "value", "says"),
     [

@@ -34,6 +34,7 @@ def models(rng, instances, samples, difference, correlation):
     return [side.astype(float).tolist() for side in drawn]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("difference", "samples", "correlation"), [(0.1, 1, 0.5), (0.12, 4, 0.0)])
 def test_paired_runs_of_so_many_instances_find_the_difference(difference, samples, correlation):
     spread = double_spread(assume_spread(0.5, SHARE), correlation).paired
@@ -49,6 +50,7 @@ def test_paired_runs_of_so_many_instances_find_the_difference(difference, sample
     assert fmean(high < 0 for _, high in found) == pytest.approx(0.0, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [1, 4])
 def test_unpaired_runs_of_so_many_instances_find_it(samples):
     spread = double_spread(assume_spread(0.5, SHARE), 0.5).unpaired

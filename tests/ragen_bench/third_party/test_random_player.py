@@ -28,6 +28,7 @@ NEVER = f"{PLAYERS}:never"
 ENTRIES = Path(__file__).parents[3] / "leaderboard" / "entries"
 
 
+@pytest.mark.slow
 def test_its_score_is_the_floor_and_another_function_has_another():
     register_environment(GUESS)
     floors = [

@@ -33,6 +33,7 @@ def all_of(env):
     return [env.get_instance(seed) for seed in range(256)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", SEALABLE)
 def test_256_different_instances_of_the_sealed_part(id_):
     env = make(id_, split="sealed")
@@ -56,6 +57,7 @@ def test_what_is_all_public_cannot_be_sealed(id_, monkeypatch):
             make(id_, split="sealed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id_", SEALABLE)
 def test_a_key_decides_instances_and_noise_and_another_key_others(id_, monkeypatch):
     first = make(id_, split="sealed")

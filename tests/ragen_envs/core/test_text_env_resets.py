@@ -180,6 +180,7 @@ def test_an_environment_that_was_never_seeded_is_seeded_by_the_system():
     assert count().reset()[1]["index"] != count().reset()[1]["index"]
 
 
+@pytest.mark.slow
 def test_long_answers_are_not_kept():
     env = count()
     env.reset(seed=0)

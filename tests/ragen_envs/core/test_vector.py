@@ -74,6 +74,7 @@ def replay(env, mode, first, moves):
     return told, copies
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(IDS),

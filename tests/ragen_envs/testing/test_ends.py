@@ -65,6 +65,7 @@ def wrapped(cls, limit):
     return lambda: gymnasium.wrappers.OrderEnforcing(TimeLimit(cls(), limit))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", [limited, wrapped])
 def test_an_end_of_gymnasiums_time_limit_alone_is_none_to_be_refused(wrap):
     subject = subject_of(wrap(Endless, LIMIT), max_turns=None, oracle=None)
@@ -121,6 +122,7 @@ class QuitsAfterTheEnd(LampEnv):
             sys.exit("call reset() first")
 
 
+@pytest.mark.slow
 def test_a_game_that_ends_the_process_fails_and_the_others_are_looked_at():
     outcomes = run_checks(subject_of(QuitsOnNothing))
     failed = [outcome for outcome in outcomes if outcome.status == "failed"]

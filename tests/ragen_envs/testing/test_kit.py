@@ -114,7 +114,10 @@ def test_the_kit_knows_no_game_and_needs_no_hypothesis():
     )
     loaded = python(code, check=True).stdout.split()
     parts = {name.split(".")[1] for name in loaded if "." in name}
-    assert parts == {"core", "registration", "testing"}
+    assert parts == {"core", "games", "registration", "testing"}
+    # The registry reads the games' specs, and no game.
+    modules = {name.partition(".games.")[2] for name in loaded if ".games." in name}
+    assert {name.partition(".")[2] for name in modules} == {"", "spec"}
 
 
 @pytest.mark.parametrize("name", ["hostile_text", "text_env_machine"])
@@ -136,6 +139,7 @@ test_broken = text_env_tests(FlagIsACount, **OPTIONS)
 """
 
 
+@pytest.mark.slow
 def test_one_line_of_pytest(tmp_path):
     (tmp_path / "test_mine.py").write_text(TESTS)
     command = [sys.executable, "-m", "pytest", "-rsf", "-p", "no:cacheprovider", str(tmp_path)]

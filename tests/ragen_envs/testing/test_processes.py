@@ -80,6 +80,7 @@ class Lamps(LampEnv):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lost", "lost.lamps", "ragen_envs.lost", "tabnanny"])
 def test_what_was_imported_by_its_path_is_sent_along(name, tmp_path, monkeypatch):
     """As pytest imports test files with --import-mode=importlib; tabnanny is another module."""

@@ -29,6 +29,7 @@ def message(env, **told):
     return "passed"
 
 
+@pytest.mark.slow
 def test_unread_samples_say_nothing_and_the_options_that_would_are_named():
     outcomes = check_text_env(Guess, max_turns=TURNS)
     (outcome,) = [outcome for outcome in outcomes if outcome.name == "seeds_matter"]

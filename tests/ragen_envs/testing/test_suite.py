@@ -34,6 +34,7 @@ def oracle(env):
     return oracle_answer(env.unwrapped)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", IDS)
 def test_all_checks_pass(name):
     id_ = f"ragen_envs:ragen/{name}"
@@ -61,7 +62,7 @@ def test_an_id_alone_is_enough():
         "episode_ends": "needs the option 'max_turns'",
         "splits_disjoint": "needs the option 'splits'",
         "held_out_unique": "needs the option 'held_out'",
-        "rollouts_share_first_observation": "needs the option 'noise_seed'",
+        "rollouts_share_first_observation": "needs the option 'noise_options'",
         "rollouts_differ_in_noise": "needs the option 'stochastic'",
         "oracle_reaches_ceiling": "needs the option 'oracle'",
     }

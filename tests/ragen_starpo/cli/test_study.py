@@ -50,6 +50,7 @@ margin = 2.0
 """
 
 
+@pytest.mark.slow
 def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypatch, request):
     request.addfinalizer(release)  # the process group that the training joins
     monkeypatch.chdir(tmp_path)

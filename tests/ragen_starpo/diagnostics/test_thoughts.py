@@ -51,6 +51,7 @@ def read(thought):
     return tokenizer_in("chatml").decode(thought.ids, skip_special_tokens=True).split("</think>")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", TEMPLATES)
 @given(
     st.sampled_from(["", "\n", "  "]),

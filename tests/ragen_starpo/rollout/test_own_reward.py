@@ -193,6 +193,7 @@ def test_a_file_beside_it_takes_no_packages_place(own, tmp_path):
     assert importlib.import_module("colorsys").rgb_to_hsv
 
 
+@pytest.mark.slow
 def test_held_out_episodes_have_none(own, chatml):
     own("def reward(episode, turn): raise ValueError")
     chat, end = chatml

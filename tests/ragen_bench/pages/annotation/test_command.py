@@ -27,6 +27,7 @@ def terminal(*arguments, cwd):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("runs")
 def test_two_raters_in_a_terminal(tmp_path):
     for rater, safe in (("ada", "y"), ("bob", "p")):

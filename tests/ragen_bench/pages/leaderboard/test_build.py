@@ -84,6 +84,7 @@ def site(originals, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_a_site_of_verified_entries(site, originals):
     pages = {f"entries/{name}/{page}.html" for name in ("mixed", "oracle", "random")
              for page in ("index", "report")}  # fmt: skip
@@ -116,6 +117,7 @@ def test_episodes_that_change_after_their_verification(originals, tmp_path):
         list(changed.episodes())
 
 
+@pytest.mark.slow
 def test_the_same_bytes_again(site, originals, tmp_path):
     before = contents(originals)
     out = tmp_path / "site"
@@ -157,6 +159,7 @@ def test_an_entry_that_fails_is_named_and_there_is_no_site(leaderboard, tmp_path
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_unverified_entries_are_marked_and_their_trajectories_left_out(
     leaderboard, tmp_path, capsys
 ):
@@ -279,6 +282,7 @@ def test_the_directory_that_one_is_in_is_not_replaced(leaderboard, tmp_path, mon
     assert Path("index.html").is_file()
 
 
+@pytest.mark.slow
 def test_an_interrupted_build_leaves_the_old_site(leaderboard, tmp_path, monkeypatch):
     out = tmp_path / "site"
     build_site(leaderboard, out, verified=False)
@@ -319,6 +323,7 @@ def test_a_broken_reference_table(leaderboard, tmp_path, capsys, text, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_published_leaderboard(tmp_path):
     built = build_site(PUBLISHED, tmp_path / "site", verified=False)
     assert built.refused == {}

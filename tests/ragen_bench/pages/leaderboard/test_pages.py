@@ -358,6 +358,7 @@ def test_no_entries_and_no_sources(visit, tmp_path):
     assert not (tmp_path / "reference.html").exists()
 
 
+@pytest.mark.slow
 def test_the_same_entries_give_the_same_pages(tmp_path):
     one, other = (tmp_path / name for name in ("one", "other"))
     write_pages(one, gallery())

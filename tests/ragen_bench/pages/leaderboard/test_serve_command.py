@@ -13,6 +13,7 @@ from tests.ragen_bench.cli.command import COMMAND, run
 LEADERBOARD = Path(__file__).parents[4] / "leaderboard"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [False, True])
 def test_it_builds_serves_and_ends(tmp_path, kept):
     out = ["--out", "site"] if kept else []

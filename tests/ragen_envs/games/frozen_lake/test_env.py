@@ -127,6 +127,7 @@ def coordinates(rows, you):
     )
 
 
+@pytest.mark.slow
 def test_slips_have_their_odds_at_every_step():
     for slip, weights in ((Slip(), [1, 1, 1]), (Slip(8, 1), [8, 1, 1])):
         env = on(WIDE, slip)
@@ -143,6 +144,7 @@ def test_slips_have_their_odds_at_every_step():
             assert contingency(pairs) < 20  # 4 degrees: one in 2,000
 
 
+@pytest.mark.slow
 def test_slips_have_their_odds_over_seeds():
     env = on(WIDE)
     turns = Counter(slips(env, seed, 0, [1])[0] for seed in range(6_000))

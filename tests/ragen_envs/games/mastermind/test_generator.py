@@ -59,6 +59,7 @@ def test_held_out_ceilings_are_those_of_trying_everything():
         assert ceiling == round(reference.most_found(left, 3, every) / len(left), 9)
 
 
+@pytest.mark.slow
 def test_no_set_of_codes_is_left_in_two_splits():
     """Up to the names of colours and the order of places, by trying all of them."""
     forms = {

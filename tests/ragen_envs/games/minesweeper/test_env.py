@@ -99,6 +99,7 @@ def test_held_out_states_are_the_shipped_openings(split):
         assert info["legal_actions"] == tuple(map(name_of, reference.places(rows)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.integers(0, 255), st.integers(0, 9), st.lists(st.integers(0, 24), min_size=20, max_size=20)

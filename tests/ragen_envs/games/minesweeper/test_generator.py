@@ -53,6 +53,7 @@ def test_held_out_openings_can_be_played(split):
             assert 2 <= len(reference.layouts(rows, mines)) <= 150
 
 
+@pytest.mark.slow
 def test_held_out_ceilings_are_those_of_trying_everything():
     tried = 0
     for rows, mines, ceiling in [*shipped("val"), *shipped("test")][::4]:

@@ -126,7 +126,7 @@ def played(counting, rows, mines, layout):
     """Return whether the reference wins on a layout, one square after the other."""
     opened = reference.opened_of(rows)
     while len(opened) + mines < len(reference.places(rows)):
-        drawn = reference.sample_layout(rows, layout, opened)
+        drawn = reference.drawn(rows, layout, opened)
         twin = Reference(Opening("\n".join(drawn), mines))
         place = divmod(twin.best_square(twin.start), len(rows[0]))
         if place in layout:

@@ -29,6 +29,7 @@ def held_out():
     return {key: [canonical(level, "#") for level in levels] for key, levels in rows.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, SEEDS, CHUNK))
 @pytest.mark.parametrize("name", SIZES)
 def test_train_levels_are_well_formed_and_in_no_held_out_set(name, start):
@@ -51,6 +52,7 @@ def test_train_levels_are_well_formed_and_in_no_held_out_set(name, start):
         assert canonical(rows, "#") not in taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, SEEDS, CHUNK))
 @pytest.mark.parametrize("name", SIZES)
 def test_brute_force_agrees_on_every_train_level(name, start):
@@ -197,6 +199,7 @@ def test_val_and_test_share_no_room_and_so_no_state():
     assert not held_out_rooms()["val"] & held_out_rooms()["test"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SOKOBAN)
 def test_train_shares_no_room_and_so_no_state_with_them(name):
     taken = held_out_rooms()["val"] | held_out_rooms()["test"]

@@ -147,6 +147,7 @@ def subject(answerer, **options):
     return Subject(make_env=made, answers=random_player, max_turns=20, seeds=range(2), **options)
 
 
+@pytest.mark.slow
 def test_the_kit_finds_nothing():
     made = partial(gymnasium.make, ID, answerer=honest)
     outcomes = check_text_env(

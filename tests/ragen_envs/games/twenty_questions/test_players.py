@@ -25,6 +25,7 @@ def found(name, variant=TWENTY_QUESTIONS[0]):
     return results(players()[name], variant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAYERS)
 def test_the_figures_of_the_docstring(name):
     [row] = re.findall(rf"\| {name}[^|]* \| (.*) \|", TwentyQuestionsEnv.__doc__)[-1:]
@@ -36,6 +37,7 @@ def test_the_figures_of_the_docstring(name):
     assert row.split(" | ") == figures
 
 
+@pytest.mark.slow
 def test_the_players_stand_apart():
     random, ladder, oracle = map(found, PLAYERS)
     assert random.mean_at_8 < 0.08
@@ -71,6 +73,7 @@ def test_the_ladder_goes_down_the_kinds_and_then_guesses():
         assert [order.index(name) for name in guesses] == sorted(map(order.index, guesses))
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     seed=st.integers(0, 59),

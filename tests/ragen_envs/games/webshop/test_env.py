@@ -252,6 +252,7 @@ def test_gymnasium_has_nothing_to_say(name, split):
         check_env(make(name, split=split, render_mode="ansi"), skip_render_check=True)
 
 
+@pytest.mark.slow
 def test_the_kit_has_nothing_to_say():
     name = "WebShopText-v0"  # test_suite.py has WebShop-v0
     outcomes = check_text_env(

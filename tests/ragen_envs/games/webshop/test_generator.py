@@ -37,6 +37,7 @@ def test_other_sizes_are_refused(size):
         procedural(0, size)
 
 
+@pytest.mark.slow
 def test_names_stay_different_in_a_large_catalogue():
     products = procedural.__wrapped__(3, 30_000).products
     assert len({product.asin for product in products}) == 30_000

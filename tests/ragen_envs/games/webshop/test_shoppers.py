@@ -138,6 +138,7 @@ def test_the_specification_states_what_shoppers_get(row, shopper):
     assert stated == pytest.approx(measured, abs=0.0006)
 
 
+@pytest.mark.slow
 def test_the_specification_states_how_often_other_products_do():
     env = WebShopEnv("WebShop-v0", split="test")
     products = env.shop.catalogue.products

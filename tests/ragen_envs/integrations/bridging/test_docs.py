@@ -15,6 +15,7 @@ def test_every_example_but_the_trainers_shows_what_it_prints():
     assert len(EXAMPLES) == PAGE.count("```python") - 1 == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["gem", "skyrl", "trl", "tools"])
 def test_the_examples_print_what_they_show(tmp_path, code, shown):
     done = subprocess.run(

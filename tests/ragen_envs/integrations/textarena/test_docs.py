@@ -53,6 +53,7 @@ def test_the_table_lists_every_id_once():
     assert len([s for _, s in listed() if s == "plays"]) == 57
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("env_id", "state"), list(listed()))
 def test_an_id_plays_or_lacks_what_the_table_says(env_id, state, monkeypatch):
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)

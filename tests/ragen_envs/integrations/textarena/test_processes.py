@@ -38,6 +38,7 @@ def run(code, *arguments, **environment):
     )
 
 
+@pytest.mark.slow
 def test_texts_do_not_depend_on_the_process():
     shown = [run(PLAY, h, *GAMES, PYTHONHASHSEED=str(h)).stdout for h in (1, 2)]
     assert shown[0] == shown[1]
@@ -63,6 +64,7 @@ def nltk_data(tmp_path_factory):
     return root
 
 
+@pytest.mark.slow
 def test_word_games_play_where_nltk_has_its_data(nltk_data):
     done = [
         run(PLAY, h, *WORD_GAMES, PYTHONHASHSEED=str(h), NLTK_DATA=str(nltk_data)) for h in (1, 2)

@@ -225,6 +225,7 @@ def test_the_openai_agent_plays_against_a_local_server():
     assert "You are playing Sokoban" in heard[0]["messages"][1]["content"]
 
 
+@pytest.mark.slow
 def test_a_language_model_plays_through_textarenas_own_agent():
     from ragen_bench.models.bundled import converted_folder
 
