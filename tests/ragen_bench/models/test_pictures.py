@@ -140,11 +140,11 @@ def test_the_specification_holds_the_pictures(monkeypatch):
     monkeypatch.setattr("ragen_envs.core.boards._EDGE", 0.84)
     from ragen_envs.core import boards
 
-    boards._painted.cache_clear()
+    boards._paint.cache_clear()
     try:
         assert spec_hash("ragen/FrozenLake-v0", "test", "plain", pictured=True) != before
     finally:
-        boards._painted.cache_clear()
+        boards._paint.cache_clear()
 
 
 @pytest.mark.parametrize(
