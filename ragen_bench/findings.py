@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ragen_bench.analysis.run import analyse as analyse_run
+from ragen_bench.json_types import Json, JsonObject
 from ragen_bench.run import Run
-from ragen_bench.runs.schema import Json, Object
 from ragen_bench.scores.compare import compare_with_first
 from ragen_bench.statistics import Interval
 
@@ -157,7 +157,7 @@ def analyse(run: Run) -> list[EnvAnalysis]:
     ]
 
 
-def _read_env(row: Object) -> EnvComparison:
+def _read_env(row: JsonObject) -> EnvComparison:
     return EnvComparison(
         env=row["env"],
         instances=row["instances"],
@@ -169,7 +169,7 @@ def _read_env(row: Object) -> EnvComparison:
     )
 
 
-def _read_difference(row: Object | None) -> Difference | None:
+def _read_difference(row: JsonObject | None) -> Difference | None:
     if row is None:
         return None
     low, high = row["interval"]

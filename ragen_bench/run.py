@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragen_bench.errors import missing_extra
+from ragen_bench.json_types import Json, JsonObject
 from ragen_bench.models.random_player import import_random_player
 from ragen_bench.pages.escaping import escape_invisible
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
-from ragen_bench.runs.schema import EpisodeRecord, Json, Object, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_bench.scores.metrics import estimate_of, estimate_success
 from ragen_bench.scores.summary import (
     FOREIGN_SUMMARY_ERRORS,
@@ -137,7 +138,7 @@ class Run:
         return self._summary
 
     @cached_property
-    def _summary(self) -> Object:
+    def _summary(self) -> JsonObject:
         return read_summary(self.directory) or summarise(self.directory)
 
     @property
@@ -226,20 +227,20 @@ def _check_summary(path: Path) -> Iterator[None]:
         raise bad_summary_error(path) from None
 
 
-def _read_estimate(row: Object, name: str) -> Estimate | None:
+def _read_estimate(row: JsonObject, name: str) -> Estimate | None:
     if row[name] is None:
         return None
     value, (low, high) = estimate_of(row, name)
     return Estimate(float(value), (float(low), float(high)))
 
 
-def _read_by_k(row: Object, name: str) -> dict[int, Estimate]:
+def _read_by_k(row: JsonObject, name: str) -> dict[int, Estimate]:
     """Return the estimates of pass@k or pass^k; none where success is not reported."""
     intervals = row.get(f"{name}_interval", {})
     return {int(k): Estimate(value, tuple(intervals[k])) for k, value in row.get(name, {}).items()}
 
 
-def _read_metrics(row: Object) -> EnvMetrics:
+def _read_metrics(row: JsonObject) -> EnvMetrics:
     interval = row.get("return_interval")
     return EnvMetrics(
         env=row["env"],
@@ -256,7 +257,7 @@ def _read_metrics(row: Object) -> EnvMetrics:
     )
 
 
-def _read_baseline(row: Object | None) -> Baseline | None:
+def _read_baseline(row: JsonObject | None) -> Baseline | None:
     if row is None:
         return None
     return Baseline(row["episodes"], _read_estimate(row, "success"), row["score"], row["ceiling"])

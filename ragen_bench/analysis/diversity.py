@@ -6,10 +6,10 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 
-from ragen_bench.runs.schema import Object
+from ragen_bench.json_types import JsonObject
 
 
-def measure_diversity(thoughts: Sequence[str]) -> Object | None:
+def measure_diversity(thoughts: Sequence[str]) -> JsonObject | None:
     """Return measures of thoughts on different instances; None for fewer than two.
 
     `compression` is the zlib compression ratio, higher for more repetitive texts (Shaib et al.

@@ -11,7 +11,8 @@ from ragen_bench.analysis.diversity import measure_diversity
 from ragen_bench.analysis.elsewhere import TruthElsewhere
 from ragen_bench.analysis.plans import is_followed, read_plan
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, ReplayedTurn
-from ragen_bench.runs.schema import Object, TurnRecord
+from ragen_bench.json_types import JsonObject
+from ragen_bench.runs.schema import TurnRecord
 from ragen_envs.core.failures import FailureLabeler
 from ragen_envs.core.tool_calls import thought_before
 
@@ -66,7 +67,7 @@ class Reasoning:
             if first:
                 self._first[episode.record.index] = first
 
-    def measures(self) -> Object:
+    def measures(self) -> JsonObject:
         """Return the measures as JSON values; None for those without data."""
         plans = self._plans["agree"] + self._plans["differ"]
         elsewhere = self._elsewhere.count_claims()

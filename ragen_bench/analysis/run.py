@@ -10,16 +10,17 @@ from ragen_bench.analysis.labelers import find_labeler, find_labels
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
 from ragen_bench.episodes.replay import Replayer, UnplayableError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import EpisodeRecord, Object
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.core.failures import Failure
 
 SCHEMA = 1
 _EXAMPLES = 5
 
 
-def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> Object:
+def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> JsonObject:
     """Return the content of analysis.json, a function of the run's records.
 
     Every episode is replayed. An episode that cannot be replayed, or differs from its replay, is
@@ -75,7 +76,7 @@ class _Row:
         if first_difference(record.as_json(), episode.record.as_json()) is None:
             self._add_replayed(episode)
 
-    def result(self) -> Object:
+    def result(self) -> JsonObject:
         return {
             "env": self.env,
             "episodes": self._episodes,
@@ -100,7 +101,7 @@ class _Row:
         if len(examples) < _EXAMPLES:
             examples.append([record.index, record.sample, failure.turn])
 
-    def _failures(self) -> list[Object]:
+    def _failures(self) -> list[JsonObject]:
         """Return the rows of the labels, the most frequent first."""
         labels = find_labels(self.env)
         return [

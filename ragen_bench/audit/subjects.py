@@ -12,13 +12,12 @@ from ragen_bench.suites import held_out_size
 from ragen_bench.user_code import import_user_module, read_attribute
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.core.policies import oracle_answer
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.core.tools import answer_with
 from ragen_envs.registration import register_third_party_games
 from ragen_envs.testing import Subject
 
 _SEEDS = tuple(range(8))
-AnyTextEnv = TextEnv[Any, Any]
 
 
 def suite_subject(env: str) -> Subject:

@@ -11,7 +11,7 @@ from ragen_bench.command_line import Argument, Command
 from ragen_bench.errors import UserError
 
 if TYPE_CHECKING:
-    from ragen_bench.runs.schema import Object
+    from ragen_bench.json_types import JsonObject
     from ragen_bench.terminal.tables import MetricsTable
 
 
@@ -59,7 +59,7 @@ class Analyse(JsonOptions, ThirdPartyOptions, Command):
         return 0
 
 
-def failure_table(analysis: Object) -> MetricsTable:
+def failure_table(analysis: JsonObject) -> MetricsTable:
     """Return the causes of failure by environment, with a line below that explains each cause."""
     from ragen_bench.pages.formats import short
     from ragen_bench.terminal.tables import MetricsTable
@@ -92,7 +92,7 @@ _CAPTION = (
 )
 
 
-def reasoning_table(analysis: Object) -> MetricsTable:
+def reasoning_table(analysis: JsonObject) -> MetricsTable:
     """Return the measures of reasoning by environment."""
     from ragen_bench.pages.formats import short
     from ragen_bench.terminal.tables import MetricsTable
@@ -103,7 +103,7 @@ def reasoning_table(analysis: Object) -> MetricsTable:
     return table
 
 
-def _reasoning_cells(reasoning: Object) -> list[str]:
+def _reasoning_cells(reasoning: JsonObject) -> list[str]:
     plans, claims, diversity = reasoning["plans"], reasoning["claims"], reasoning["diversity"] or {}
     return [
         f"{reasoning['turns']:,}",
@@ -119,7 +119,7 @@ def _reasoning_cells(reasoning: Object) -> list[str]:
     ]
 
 
-def _true_of_read(claims: Object) -> str:
+def _true_of_read(claims: JsonObject) -> str:
     return f"{claims['true']}/{claims['true'] + claims['false']}"
 
 

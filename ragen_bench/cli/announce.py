@@ -12,7 +12,7 @@ from ragen_bench.settings.options import MODELS, EvaluationOptions
 
 if TYPE_CHECKING:
     from ragen_bench.episodes.evaluation import Evaluation
-    from ragen_bench.runs.schema import Object
+    from ragen_bench.json_types import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ def _announce(evaluation: Evaluation, file: Path) -> None:
     plain_console().print(Text("\n".join(lines)), soft_wrap=True)
 
 
-def _build_announcement(evaluation: Evaluation) -> Object:
+def _build_announcement(evaluation: Evaluation) -> JsonObject:
     from ragen_bench.api import load_model
     from ragen_bench.runs.draws import build_announcement
     from ragen_bench.terminal.console import plain_console

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ragen_bench.audit import Audit as EnvAudit
-    from ragen_bench.runs.schema import Object
+    from ragen_bench.json_types import JsonObject
     from ragen_bench.terminal.tables import MetricsTable
     from ragen_envs.testing import Outcome, Subject
 
@@ -79,7 +79,7 @@ class Audit(JsonOptions, Command):
         with self.output() as content:
             return 0 if self._audit(content) else 1
 
-    def _audit(self, content: Object) -> bool:
+    def _audit(self, content: JsonObject) -> bool:
         """Audit environments, print the counts, and return whether every guarantee holds."""
         from ragen_bench.audit import third_party_subject
         from ragen_bench.suites import env_id
@@ -231,7 +231,7 @@ def _format_checks(name: str, outcomes: Sequence[Outcome]) -> str:
     return f"Checks of {name}: {totals}\n{''.join(lines)}"
 
 
-def _to_content(audits: Sequence[EnvAudit], checked: dict[str, tuple[Outcome, ...]]) -> Object:
+def _to_content(audits: Sequence[EnvAudit], checked: dict[str, tuple[Outcome, ...]]) -> JsonObject:
     return {
         "environments": [
             {

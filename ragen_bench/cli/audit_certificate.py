@@ -15,7 +15,7 @@ from ragen_bench.audit.certificate.panel import FLOOR, Panel, Row
 from ragen_bench.audit.certificate.players import PLAYERS
 from ragen_bench.cli.audit import is_ours
 from ragen_bench.errors import unknown
-from ragen_bench.runs.schema import Object
+from ragen_bench.json_types import JsonObject
 from ragen_bench.suites import env_id
 from ragen_bench.terminal.console import plain_console
 from ragen_bench.visible import visible
@@ -29,7 +29,7 @@ def certify_environment(
     levels: int,
     file: Path | None,
     question: str | None,
-    content: Object,
+    content: JsonObject,
 ) -> bool:
     """Answer OpenEnv's questions about an environment; return whether no answer is "failed".
 

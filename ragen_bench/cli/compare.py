@@ -15,7 +15,7 @@ from ragen_bench.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragen_bench.runs.schema import Object
+    from ragen_bench.json_types import JsonObject
     from ragen_bench.terminal.tables import MetricsTable
 
 _CAPTION = (
@@ -93,14 +93,14 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
         return 0
 
 
-def _print_comparison(console: Console, differences: Object) -> None:
+def _print_comparison(console: Console, differences: JsonObject) -> None:
     for letter, side in (("A", differences["a"]), ("B", differences["b"])):
         _print_run(console, letter, side)
     console.print(comparison_table(differences))
     _print_notes(console, differences["notes"])
 
 
-def _print_comparisons(console: Console, compared: Object) -> None:
+def _print_comparisons(console: Console, compared: JsonObject) -> None:
     from ragen_bench.scores.compare import collect_notes
 
     for run in compared["runs"]:
@@ -109,7 +109,7 @@ def _print_comparisons(console: Console, compared: Object) -> None:
     _print_notes(console, collect_notes(compared))
 
 
-def _print_run(console: Console, letter: str, run: Object) -> None:
+def _print_run(console: Console, letter: str, run: JsonObject) -> None:
     console.print(f"{letter}  {visible(run['model'])}, {run['run']}", soft_wrap=True)
 
 
@@ -118,7 +118,7 @@ def _print_notes(console: Console, notes: list[str]) -> None:
         console.print(f"Note: {visible(note)}", soft_wrap=True)
 
 
-def comparison_table(differences: Object) -> MetricsTable:
+def comparison_table(differences: JsonObject) -> MetricsTable:
     """Return a table of two runs, with two rows for each environment and for the mean."""
     from ragen_bench.pages.formats import short
     from ragen_bench.scores.compare import has_mean
@@ -139,7 +139,7 @@ def comparison_table(differences: Object) -> MetricsTable:
     return table
 
 
-def comparisons_table(compared: Object) -> MetricsTable:
+def comparisons_table(compared: JsonObject) -> MetricsTable:
     """Return a table of several runs, with two rows for each run but the first."""
     from ragen_bench.pages.formats import short
     from ragen_bench.scores.compare import MEAN, group_by_environment
@@ -158,7 +158,7 @@ def comparisons_table(compared: Object) -> MetricsTable:
     return table
 
 
-def _env_cells(row: Object) -> tuple[list[str], list[str]]:
+def _env_cells(row: JsonObject) -> tuple[list[str], list[str]]:
     """Return the cells of an environment's row, and the whole row of norm. below it."""
     ahead = ["-" if row[name] is None else str(row[name]) for name in ("a_ahead", "b_ahead")]
     count = str(row["instances"])
@@ -168,16 +168,16 @@ def _env_cells(row: Object) -> tuple[list[str], list[str]]:
     return main, ["  norm.", "", *_score_cells(row["normalised"])]
 
 
-def _mean_cells(suite: Object) -> tuple[list[str], list[str]]:
+def _mean_cells(suite: JsonObject) -> tuple[list[str], list[str]]:
     norm = ["  norm.", "", *_score_cells(suite["normalised"])]
     return ["", *_difference_cells(suite["success"], 100, 1)], norm
 
 
-def _score_cells(difference: Object | None) -> list[str]:
+def _score_cells(difference: JsonObject | None) -> list[str]:
     return ["-"] * 5 if difference is None else _difference_cells(difference, 1, 2)
 
 
-def _difference_cells(difference: Object, scale: int, digits: int) -> list[str]:
+def _difference_cells(difference: JsonObject, scale: int, digits: int) -> list[str]:
     """Return both values, their difference, its interval and the detectable difference."""
     from ragen_bench.terminal.console import fixed
 
@@ -192,7 +192,7 @@ def _difference_cells(difference: Object, scale: int, digits: int) -> list[str]:
     ]
 
 
-def _lead_table(found: Object) -> MetricsTable:
+def _lead_table(found: JsonObject) -> MetricsTable:
     from ragen_bench.pages.formats import short
     from ragen_bench.terminal.tables import MetricsTable
 
@@ -209,7 +209,7 @@ def _lead_table(found: Object) -> MetricsTable:
     return table
 
 
-def describe_lead(suite: Object, unseen: str = "sealed") -> str:
+def describe_lead(suite: JsonObject, unseen: str = "sealed") -> str:
     """Return the conclusion from the mean lead on public instances, in a sentence."""
     from ragen_bench.terminal.console import percent
 
@@ -226,7 +226,7 @@ def describe_lead(suite: Object, unseen: str = "sealed") -> str:
     return f"No lead on public instances beyond chance{'' if detectable is None else power}."
 
 
-def _lead_cells(row: Object, public: str, sealed: str) -> list[str]:
+def _lead_cells(row: JsonObject, public: str, sealed: str) -> list[str]:
     from ragen_bench.terminal.console import fixed, percent
 
     success, detectable = row["success"], row["detectable"]

@@ -13,8 +13,8 @@ from typing import Any
 from rich.console import Console
 
 from ragen_bench.errors import INTERRUPTED, UserError, unknown
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import read_run
-from ragen_bench.runs.schema import Object
 from ragen_bench.scores.summary import read_summary
 from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.options import EvaluationOptions, parse_options
@@ -136,6 +136,6 @@ def _print_tables(console: Console, paths: Sequence[Path]) -> None:
         console.print(players_table([each for each in summaries if _scope(each) == scope]))
 
 
-def _scope(summary: Object) -> tuple[str, str, tuple[str, ...]]:
+def _scope(summary: JsonObject) -> tuple[str, str, tuple[str, ...]]:
     envs = tuple(row["env"] for row in summary["envs"])
     return summary["suite"], summary["split"], envs

@@ -14,9 +14,9 @@ from ragen_bench.command_line import Argument, Command, Group, Option
 from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
+    from ragen_bench.json_types import JsonObject
     from ragen_bench.leaderboard.git import Branch
     from ragen_bench.leaderboard.pull_request import Proposal
-    from ragen_bench.runs.schema import Object
 
 _CHANGES = {
     "adds": "Adds the entry {}.",
@@ -162,7 +162,7 @@ def _build_site(leaderboard: Path, out: Path, *, verified: bool) -> bool:
     return True
 
 
-def _verify_branch(base: str, head: str, content: Object) -> bool:
+def _verify_branch(base: str, head: str, content: JsonObject) -> bool:
     """Verify the proposal of a branch of this repository; return whether it may be merged."""
     from ragen_bench.leaderboard import EntryError
     from ragen_bench.leaderboard.git import Branch
@@ -190,7 +190,7 @@ def _verify_branch(base: str, head: str, content: Object) -> bool:
         return False
 
 
-def _verify_proposal(branch: Branch, proposed: Proposal, content: Object) -> bool:
+def _verify_proposal(branch: Branch, proposed: Proposal, content: JsonObject) -> bool:
     from ragen_bench.leaderboard.public_lead import read_base_scores
     from ragen_bench.leaderboard.pull_request import read_base_draw, write_proposal
 

@@ -13,7 +13,7 @@ from ragen_bench.errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragen_bench.runs.schema import Object
+    from ragen_bench.json_types import JsonObject
 
 _SIDES = ("unpaired", "paired")
 _HEADING = """\
@@ -70,7 +70,7 @@ class Plan(JsonOptions, Command):
         return 0
 
 
-def _print_plan(console: Console, planned: Object) -> None:
+def _print_plan(console: Console, planned: JsonObject) -> None:
     from ragen_bench.pages.formats import short
     from ragen_bench.terminal.console import fixed
 
@@ -88,7 +88,7 @@ def _print_plan(console: Console, planned: Object) -> None:
         console.print(line)
 
 
-def _describe_assumptions(assumed: Object) -> str:
+def _describe_assumptions(assumed: JsonObject) -> str:
     """Return the values that no run gave, in words."""
     words = {
         "success": "a success of {:g} %",

@@ -16,7 +16,8 @@ from ragen_bench.settings.options import ConnectionOptions, IsolationOptions
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragen_bench.runs.schema import Object, RunConfig
+    from ragen_bench.json_types import JsonObject
+    from ragen_bench.runs.schema import RunConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +96,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         )
 
 
-def _print_reproduction(console: Console, comparison: Object) -> None:
+def _print_reproduction(console: Console, comparison: JsonObject) -> None:
     """Print a line for the suite and each environment, and whether all intervals overlap."""
     from ragen_bench.pages.formats import short
 

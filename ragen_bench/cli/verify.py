@@ -12,9 +12,9 @@ from ragen_bench.cli.shared_options import DrawsOptions, JsonOptions
 from ragen_bench.command_line import Argument, Command
 
 if TYPE_CHECKING:
+    from ragen_bench.json_types import JsonObject
     from ragen_bench.leaderboard.announcements.draws import FindDraw
     from ragen_bench.leaderboard.public_lead import EntryScores
-    from ragen_bench.runs.schema import Object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Verify(JsonOptions, DrawsOptions, Command):
 
 def verify_entry(
     path: Path,
-    content: Object,
+    content: JsonObject,
     draws: FindDraw | None = None,
     others: Iterable[EntryScores] | None = None,
 ) -> bool:

@@ -13,6 +13,7 @@ from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.groups import describe_resumption, missing, played_again
 from ragen_bench.episodes.runner import Played, play, tasks_of
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
 from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
@@ -23,7 +24,7 @@ from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
 from ragen_bench.runs.draws import Draw, find_unannounced
 from ragen_bench.runs.provenance import describe_differences, machine, versions
-from ragen_bench.runs.schema import SCHEMA, Key, Object, RunConfig
+from ragen_bench.runs.schema import SCHEMA, Key, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import Make, find_suite, make_env
 from ragen_envs.core.drawn import draw_key
@@ -108,7 +109,7 @@ class Evaluation:
             machine=machine(),
         )
 
-    def settings(self) -> Object:
+    def settings(self) -> JsonObject:
         """Return the content of run.json without the model's part; of a sealed key only the hash.
 
         Raises:
@@ -152,14 +153,14 @@ class Evaluation:
         """Response format of the opponent; None without an opponent."""
         return self.opponent.response_format if self.opponent else None
 
-    def _opponent(self) -> Object:
+    def _opponent(self) -> JsonObject:
         """Return the opponent's fields of run.json."""
         if self.opponent is None:
             return {}
         named = {"model": self.opponent.model, "response_format": self.opponent.response_format}
         return {"opponent": named}
 
-    def _random_player(self) -> Object:
+    def _random_player(self) -> JsonObject:
         """Return the random player's fields of run.json."""
         if self.random_player is None:
             return {}
@@ -200,7 +201,7 @@ def refuse_early(evaluation: Evaluation, path: Path) -> None:
         refuse_other(path, evaluation.settings())
 
 
-def _refuse_unannounced(evaluation: Evaluation, settings: Object) -> None:
+def _refuse_unannounced(evaluation: Evaluation, settings: JsonObject) -> None:
     """Refuse the drawn split without a draw, or with a draw for other settings."""
     if evaluation.draw is None:
         raise UserError(

@@ -19,8 +19,9 @@ from ragen_bench.export.episodes import (
     check_empty,
     replace_surrogates,
 )
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.atomic import replacing_folder
-from ragen_bench.runs.schema import EpisodeRecord, Object, TurnRecord
+from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.tool_calls import Call, CallError, parse_calls
 
@@ -60,7 +61,7 @@ def export(source: Source, directory: Path) -> int:
     return written
 
 
-def build_trajectory(episode: EpisodeRecord, source: Source) -> Object:
+def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
     """Return the JSON object of a trajectory.
 
     The first observation is a user step; each later one is the result of the step before it. With
@@ -98,14 +99,14 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> Object:
     }
 
 
-def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Object]:
+def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> list[JsonObject]:
     """Return the steps up to the first observation."""
     opening = build_opening(episode, response_format)
     messages = build_conversation(episode, response_format)[: len(opening) + 1]
     steps = []
     for number, message in enumerate(messages, 1):
         role = message["role"]
-        step: Object = {
+        step: JsonObject = {
             "step_id": number,
             "source": "agent" if role == "assistant" else role,
             "message": message["content"],
@@ -120,11 +121,11 @@ def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> lis
 
 def _turn_steps(
     episode: EpisodeRecord, first: int, response_format: AnswerFormat
-) -> Iterator[Object]:
+) -> Iterator[JsonObject]:
     """Yield a step for each turn, numbered from `first`."""
     results = [turn.observation for turn in episode.turns[1:]] + [episode.final_observation]
     for number, (turn, result) in enumerate(zip(episode.turns, results, strict=True)):
-        step: Object = {
+        step: JsonObject = {
             **{"step_id": first + number, "source": "agent"},
             **_message_and_calls(turn, number, response_format),
         }
@@ -145,7 +146,7 @@ def _turn_steps(
         yield step
 
 
-def _message_and_calls(turn: TurnRecord, number: int, response_format: AnswerFormat) -> Object:
+def _message_and_calls(turn: TurnRecord, number: int, response_format: AnswerFormat) -> JsonObject:
     message = turn.answer
     calls = [Call(_FUNCTION, {"action": action}) for action in turn.actions]
     if response_format == "tools":

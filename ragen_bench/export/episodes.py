@@ -9,11 +9,12 @@ from typing import Any
 
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Message, Sampling
 from ragen_bench.models.prompt import conversation, opening
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import EpisodeRecord, Object
+from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.suites import states_form
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import STOP, AnswerFormat
@@ -40,7 +41,7 @@ class Source:
     response_format: AnswerFormat
     split: Split
     episodes: Iterable[EpisodeRecord]
-    settings: Object
+    settings: JsonObject
     notes: tuple[str, ...] = ()
 
 

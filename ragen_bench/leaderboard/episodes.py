@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.episodes.runner import tasks_of
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.limits import BYTES_PER_TOKEN, PROBLEMS, PROMPT_TOKENS
 from ragen_bench.leaderboard.plausibility import SCRIPTED, Plausibility
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
@@ -14,7 +15,7 @@ from ragen_bench.models.base import RequestFailure, Sampling
 from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.json_lines import to_line
-from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_envs.core.protocol import STOP
 
 _COUNTS = ("prompt_tokens", "completion_tokens")
@@ -111,7 +112,7 @@ class EpisodeCheck:
         return episode.record()
 
 
-def _find_unknown_field(recorded: Object, computed: Object) -> str | None:
+def _find_unknown_field(recorded: JsonObject, computed: JsonObject) -> str | None:
     pairs = [(recorded, computed), *zip(recorded["turns"], computed["turns"], strict=True)]
     for there, known in pairs:
         for name in there:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements.draws import FindDraw, check_draw, find_draws_near
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
@@ -23,7 +24,6 @@ from ragen_bench.runs.atomic import lock_folder, replacing_folder
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.runs.json_lines import to_line
-from ragen_bench.runs.schema import Object
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import compute_summary
 
@@ -64,7 +64,7 @@ def pack(
     prices: Prices | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
     draws: FindDraw | None = None,
-) -> Object:
+) -> JsonObject:
     """Write a run as an entry, after the checks that `verify` will make.
 
     The same run and statements give the same bytes, with the same zlib.
@@ -169,7 +169,7 @@ def _write_episodes(
     return digest, length
 
 
-def _write_entry(entry: Object, file: Path) -> None:
+def _write_entry(entry: JsonObject, file: Path) -> None:
     try:
         parse_entry(entry)
         data = (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()

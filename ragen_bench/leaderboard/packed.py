@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import EPISODES
 from ragen_bench.leaderboard.limits import LINE_BYTES, RATIO, UNPACKED_BYTES
 from ragen_bench.runs.json_lines import to_line
-from ragen_bench.runs.schema import Object
 
 _CHUNK = 1 << 16
 _SLACK = 1 << 16
@@ -22,7 +22,7 @@ _HEADER = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0))
 """gzip, deflate, no name or comment, no time (RFC 1952, section 2.3)."""
 
 
-def write_packed(file: Path, records: Iterable[Object]) -> tuple[str, int]:
+def write_packed(file: Path, records: Iterable[JsonObject]) -> tuple[str, int]:
     """Compress episodes into a file, without name or time, so that equal episodes give equal bytes.
 
     Returns:

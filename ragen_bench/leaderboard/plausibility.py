@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.scripted import OracleModel, RandomModel
-from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_envs.core.player import Player
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.registration import find_reference
@@ -42,7 +43,7 @@ class Sign:
     name: str
     message: str
 
-    def as_json(self) -> Object:
+    def as_json(self) -> JsonObject:
         """Return the sign as `verify --json` and the site's data write it."""
         return {"name": self.name, "said": self.message}
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ragen_bench.runs.schema import Object
+from ragen_bench.json_types import JsonObject
 
 
-def compare_rerun(entry: Object, rerun: Object) -> Object:
+def compare_rerun(entry: JsonObject, rerun: JsonObject) -> JsonObject:
     """Compare the 95 % intervals of an entry and of a rerun.
 
     Two intervals overlap if they share a point. Independent 95 % intervals of the same value fail
@@ -33,7 +33,7 @@ def compare_rerun(entry: Object, rerun: Object) -> Object:
     }
 
 
-def _compare(entry: Object, rerun: Object, score: str, interval: str) -> Object:
+def _compare(entry: JsonObject, rerun: JsonObject, score: str, interval: str) -> JsonObject:
     (low, high), (other_low, other_high) = entry[interval], rerun[interval]
     return {
         "entry": entry[score],

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict,
 from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.runs.checked import first_flaw
 from ragen_bench.runs.schema import (
@@ -21,7 +22,6 @@ from ragen_bench.runs.schema import (
     Document,
     Flag,
     Number,
-    Object,
     Positive,
     RunConfig,
     RunDraw,
@@ -168,7 +168,7 @@ class EntryRun(RunConfig, Closed):
     """The content of run.json, for a run that may be an entry."""
 
     model: Annotated[Long, Field(min_length=1)]
-    model_identity: Annotated[Object, Field(max_length=64)]
+    model_identity: Annotated[JsonObject, Field(max_length=64)]
     opponent: _Absent = None
     random_player: _Absent = None  # type: ignore[assignment]
     random_player_identity: _Absent = None  # type: ignore[assignment]
@@ -253,7 +253,7 @@ class _WithoutTitles(GenerateJsonSchema):
         return False
 
 
-def build_schema() -> Object:
+def build_schema() -> JsonObject:
     """Return the JSON Schema (draft 2020-12) of entry.json."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -266,7 +266,7 @@ def render_schema() -> str:
     return json.dumps(build_schema(), indent=2) + "\n"
 
 
-def read_statement(statement: Object) -> Statement:
+def read_statement(statement: JsonObject) -> Statement:
     """Validate the submitter's statements.
 
     Raises:

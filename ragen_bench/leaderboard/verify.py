@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements.draws import FindDraw, check_draw, find_draws_near
 from ragen_bench.leaderboard.episodes import EpisodeCheck
 from ragen_bench.leaderboard.errors import EntryError
@@ -24,7 +25,7 @@ from ragen_bench.leaderboard.schema import Entry, parse_entry
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.runs.differences import first_difference
-from ragen_bench.runs.schema import EpisodeRecord, Object, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_bench.scores.summary import compute_summary
 
 Progress = Callable[[int, int], None]
@@ -90,7 +91,7 @@ class Verdict:
         """Record why the current check failed."""
         self.checks += [Check(self._current, False, reason) for reason in reasons]
 
-    def as_json(self) -> Object:
+    def as_json(self) -> JsonObject:
         """Return the verdict as `verify --json` writes it."""
         entry = self.entry if self.verified else None
         return {
@@ -236,7 +237,7 @@ def _check_summary(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Ver
     verdict.record_pass(f"recomputed, all equal; suite score {computed['suite_score']}")
 
 
-def _without_claims(summary: Object) -> Object:
+def _without_claims(summary: JsonObject) -> JsonObject:
     """Return a summary without times and cost, which cannot be recomputed."""
     envs = [{k: v for k, v in row.items() if k != "seconds"} for row in summary["envs"]]
     return {**{k: v for k, v in summary.items() if k != "cost"}, "envs": envs}

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from ragen_bench.environments import is_known
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.models.random_player import find_random_player
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.schema import ChosenEnv, Object, RunConfig, RunEnv
+from ragen_bench.runs.schema import ChosenEnv, RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import has_split, held_out_size
 from ragen_bench.two_player import needs_opponent
@@ -51,7 +52,7 @@ def _env_problem(config: RunConfig, env: ChosenEnv) -> str | None:
     return _choice_problem(config.split, env)
 
 
-def _random_player(config: RunConfig) -> Object:
+def _random_player(config: RunConfig) -> JsonObject:
     name = config.random_player
     return {"random_player_identity": find_random_player(name).identity} if name else {}
 

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.checked import (
     BadRecordError,
@@ -32,7 +33,7 @@ from ragen_bench.runs.json_lines import (
     write_whole,
 )
 from ragen_bench.runs.resume_check import differences
-from ragen_bench.runs.schema import EpisodeRecord, Fault, Key, Object, RunConfig, Timing
+from ragen_bench.runs.schema import EpisodeRecord, Fault, Key, RunConfig, Timing
 
 try:
     from filelock import FileLock, Timeout
@@ -157,7 +158,7 @@ class RunDirectory:
         """
         return (episode for _, episode in self.recorded())
 
-    def recorded(self) -> Iterator[tuple[Object, EpisodeRecord]]:
+    def recorded(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
         """Yield the recorded episodes, each as a JSON object and as a record.
 
         Raises:
@@ -176,7 +177,7 @@ class RunDirectory:
             total[timing.env] = total.get(timing.env, 0.0) + timing.seconds
         return total
 
-    def write_summary(self, summary: Object) -> None:
+    def write_summary(self, summary: JsonObject) -> None:
         """Write summary.json."""
         write_whole(self.path / "summary.json", summary)
 
@@ -210,7 +211,7 @@ def open_run(path: Path, config: RunConfig) -> RunDirectory:
     return run
 
 
-def refuse_other(path: Path, settings: Object) -> None:
+def refuse_other(path: Path, settings: JsonObject) -> None:
     """Refuse a directory that cannot hold a run with these settings, without changing it.
 
     Args:
@@ -272,7 +273,7 @@ def _read_config(file: Path) -> RunConfig:
     return config
 
 
-def _refuse_differences(path: Path, recorded: RunConfig, wanted: Object) -> None:
+def _refuse_differences(path: Path, recorded: RunConfig, wanted: JsonObject) -> None:
     differing = _differences(recorded, wanted)
     if differing:
         raise UserError(
@@ -281,7 +282,7 @@ def _refuse_differences(path: Path, recorded: RunConfig, wanted: Object) -> None
         )
 
 
-def _differences(recorded: RunConfig, wanted: Object) -> list[str]:
+def _differences(recorded: RunConfig, wanted: JsonObject) -> list[str]:
     """Return the differences of a run from settings, which may lack the model's."""
     there = recorded.as_json()
     if "model_identity" not in wanted:  # no model has been loaded yet

@@ -10,8 +10,8 @@ import hashlib
 import json
 from dataclasses import dataclass
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.resume_check import differences
-from ragen_bench.runs.schema import Object
 
 SCHEMA = 1
 """Schema version of announcement and draw files."""
@@ -37,21 +37,21 @@ class Draw:
         time: Time of the draw in UTC, as 2026-11-23T22:23:51Z.
     """
 
-    announcement: Object | None
+    announcement: JsonObject | None
     commitment: str
     value: str
     time: str
 
-    def of_run(self) -> Object:
+    def of_run(self) -> JsonObject:
         """Return the field `draw` of run.json."""
         return {"commitment": self.commitment, "value": self.value}
 
-    def as_json(self) -> Object:
+    def as_json(self) -> JsonObject:
         """Return the content of the draw file."""
         return {"schema": SCHEMA, **vars(self)}
 
 
-def build_announcement(config: Object) -> Object:
+def build_announcement(config: JsonObject) -> JsonObject:
     """Return the announcement of a run.
 
     Args:
@@ -63,7 +63,7 @@ def build_announcement(config: Object) -> Object:
     return {"schema": SCHEMA, **announced, **numbers}
 
 
-def compute_commitment(announcement: Object) -> str:
+def compute_commitment(announcement: JsonObject) -> str:
     """Return the SHA-256 hex digest of an announcement's canonical JSON.
 
     Canonical JSON has sorted keys, no spaces, and only ASCII.
@@ -72,7 +72,7 @@ def compute_commitment(announcement: Object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def find_unannounced(draw: Draw, config: Object) -> list[str]:
+def find_unannounced(draw: Draw, config: JsonObject) -> list[str]:
     """Return the differences between a run's settings and the announcement of its draw.
 
     Args:

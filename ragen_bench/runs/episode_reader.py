@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_bench.runs.json_lines import bad_line, parse_lines
-from ragen_bench.runs.schema import EpisodeRecord, Key, Object, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, Key, RunConfig
 
 
 class EpisodeReader:
@@ -25,7 +26,7 @@ class EpisodeReader:
         self._lines: dict[Key, int] = {}
         self._end = 0
 
-    def added(self) -> Iterator[tuple[Object, EpisodeRecord]]:
+    def added(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
         """Yield the unread episodes, each as a JSON object and as a record.
 
         A last line without a line end is skipped, since it may be incomplete.

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.atomic import report_write_errors, write_text
 from ragen_bench.runs.checked import BadRecordError
-from ragen_bench.runs.schema import Object
 
 T = TypeVar("T")
 # Not "remove the line", which would change the order of the later episodes.
@@ -20,7 +20,9 @@ RESUME = "cut the file from that line on and resume, or choose another --out"
 _BLOCK = 1 << 16
 
 
-def numbered(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[tuple[int, Object]]:
+def numbered(
+    file: Path, mend: str = RESUME, edited: bool = False
+) -> Iterator[tuple[int, JsonObject]]:
     """Yield the line numbers, from 1 on, and objects of a file; see `parse_lines`."""
     for number, (_, content) in enumerate(parse_lines(file, mend, edited), start=1):
         yield number, content
@@ -28,7 +30,7 @@ def numbered(file: Path, mend: str = RESUME, edited: bool = False) -> Iterator[t
 
 def read_lines(
     file: Path, read: Callable[[Any], T], mend: str = RESUME, edited: bool = False
-) -> Iterator[tuple[int, Object, T]]:
+) -> Iterator[tuple[int, JsonObject, T]]:
     """Yield the line numbers, objects and records of a file; see `parse_lines`.
 
     Raises:
@@ -44,7 +46,7 @@ def read_lines(
 
 def parse_lines(
     file: Path, mend: str = RESUME, edited: bool = False, begin: tuple[int, int] = (0, 1)
-) -> Iterator[tuple[bytes, Object]]:
+) -> Iterator[tuple[bytes, JsonObject]]:
     """Yield the lines of a file, which may be missing, with their objects.
 
     A last line without a line end is skipped, since it may be incomplete.
@@ -76,7 +78,7 @@ def bad_line(file: Path, number: int, problem: str, mend: str = RESUME) -> UserE
     return UserError(f"{file} line {number} {problem}; {mend}", exit_code=1)
 
 
-def append(file: Path, added: Object) -> None:
+def append(file: Path, added: JsonObject) -> None:
     """Append an object to a file and flush it to the operating system.
 
     Raises:
@@ -86,7 +88,7 @@ def append(file: Path, added: Object) -> None:
         lines.write(to_line(added) + b"\n")
 
 
-def to_line(content: Object) -> bytes:
+def to_line(content: JsonObject) -> bytes:
     """Return an object as JSON in one line, without the line end."""
     return _encodable_json(content, separators=(",", ":")).encode()
 
@@ -120,7 +122,7 @@ def cut_torn_line(file: Path, edited: bool = False) -> bool:
     return True
 
 
-def read_whole(file: Path, mend: str = "choose another --out") -> Object:
+def read_whole(file: Path, mend: str = "choose another --out") -> JsonObject:
     """Return the JSON object in a file.
 
     Args:
@@ -136,7 +138,7 @@ def read_whole(file: Path, mend: str = "choose another --out") -> Object:
     return content
 
 
-def write_whole(file: Path, content: Object) -> None:
+def write_whole(file: Path, content: JsonObject) -> None:
     """Write an object to a file atomically.
 
     Raises:
@@ -145,7 +147,7 @@ def write_whole(file: Path, content: Object) -> None:
     write_text(file, _encodable_json(content, indent=2) + "\n")
 
 
-def _parse_object(text: bytes) -> Object | None:
+def _parse_object(text: bytes) -> JsonObject | None:
     """Return the object in a JSON text; None if it is not an object."""
     try:
         content = json.loads(text.decode())
@@ -168,7 +170,7 @@ def _find_last_line_end(file: Path, size: int) -> int:
     return 0
 
 
-def _encodable_json(content: Object, **style: Any) -> str:
+def _encodable_json(content: JsonObject, **style: Any) -> str:
     text = json.dumps(content, ensure_ascii=False, **style)
     try:
         text.encode()

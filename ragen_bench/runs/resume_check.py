@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.differences import BEFORE, brief, count_common_prefix
-from ragen_bench.runs.schema import Object
 
 _NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
 """Fields that may differ, follow from others, or are compared separately."""
@@ -14,7 +14,7 @@ _SHOWN = 64
 """Maximum number of characters of a value: the length of the longest hash."""
 
 
-def differences(there: Object, here: Object) -> list[str]:
+def differences(there: JsonObject, here: JsonObject) -> list[str]:
     """Return the differences of two configurations, in a few words each; [] if there are none.
 
     Skip differences that are implied by one already reported.
@@ -51,7 +51,7 @@ def _differing(name: str, there: Any, here: Any) -> Iterator[str]:
         yield f"{name}: {values[0]} there, {values[1]} here"
 
 
-def _differing_envs(there: list[Object], here: list[Object], reworded: bool) -> list[str]:
+def _differing_envs(there: list[JsonObject], here: list[JsonObject], reworded: bool) -> list[str]:
     """Return the differences of the environments.
 
     Args:

@@ -11,9 +11,10 @@ fifth of the memory: metrics are computed over all turns of a run.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal
 
 from ragen_bench.errors import missing_extra
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Finish
 from ragen_envs.core.drawn import draw_key
 from ragen_envs.core.instances import Split
@@ -26,10 +27,6 @@ except ImportError as missing:
 
 SCHEMA = 1
 """The version of these records."""
-Object = dict[str, Any]
-"""A JSON object."""
-Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-"""A JSON value."""
 Key = tuple[str, str, int, int]
 """Environment, split, index and sample of an episode, unique in its run."""
 Outcome = Literal["success", "failure", "ended", "truncated", "invalid_format", "context_overflow"]
@@ -63,7 +60,7 @@ class Document(BaseModel):
         extra="allow", frozen=True, strict=True, validate_by_name=True, protected_namespaces=()
     )
 
-    def as_json(self) -> Object:
+    def as_json(self) -> JsonObject:
         """Return the object as in its file."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
@@ -100,7 +97,7 @@ class Opponent(Document):
     """The opponent of the model."""
 
     model: Text
-    model_identity: Object
+    model_identity: JsonObject
     response_format: ResponseFormat
 
 
@@ -116,12 +113,12 @@ class RunConfig(Document):
 
     version: Annotated[int, Strict(), Field(alias="schema", ge=SCHEMA, le=SCHEMA)]
     model: Text
-    model_identity: Object
+    model_identity: JsonObject
     slots: Positive
     group_size: Positive
     opponent: Opponent | None = None
     random_player: Text = ""
-    random_player_identity: Object = Field(default_factory=dict)
+    random_player_identity: JsonObject = Field(default_factory=dict)
     suite: Text
     suite_version: Whole
     suite_hash: Text
@@ -139,9 +136,9 @@ class RunConfig(Document):
     pictures: Flag = False
     prompt_hash: Text
     envs: Annotated[list[ChosenEnv], Field(min_length=1, fail_fast=True)]
-    versions: Object
+    versions: JsonObject
     command: Text
-    machine: Object = Field(default_factory=dict)
+    machine: JsonObject = Field(default_factory=dict)
 
     @property
     def planned(self) -> int:
@@ -187,7 +184,7 @@ class ReplyCounts(Document):
         number: int = (self.model_extra or {})[count]
         return number
 
-    def as_json(self) -> Object:
+    def as_json(self) -> JsonObject:
         """Return the counts as in a line of episodes.jsonl."""
         return {**(self.model_extra or {}), "overflowed": self.overflowed}
 
@@ -232,7 +229,7 @@ class TurnRecord:
     completion_tokens: Count
     opponent: Reply | None = None
 
-    def as_json(self) -> Object:
+    def as_json(self) -> JsonObject:
         """Return the turn as in a line of episodes.jsonl."""
         turn = {name: getattr(self, name) for name in _TURN}
         if self.opponent:
@@ -283,9 +280,9 @@ class EpisodeRecord:
         """Key of the episode, unique in its run."""
         return self.env, self.split, self.index, self.sample
 
-    def as_json(self) -> Object:
+    def as_json(self) -> JsonObject:
         """Return the episode as in a line of episodes.jsonl."""
-        episode: Object = {}
+        episode: JsonObject = {}
         for name in _EPISODE:
             value = getattr(self, name)
             if name == "turns":

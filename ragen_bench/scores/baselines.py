@@ -12,11 +12,12 @@ from typing import Literal
 
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import play
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import pair_with_rule
-from ragen_bench.runs.schema import EpisodeRecord, Indices, Object
+from ragen_bench.runs.schema import EpisodeRecord, Indices
 from ragen_bench.scores.metrics import compute_metrics, drop_texts, round_value
 from ragen_bench.suites import make_env, plays
 from ragen_envs.core.instances import Split
@@ -37,7 +38,7 @@ def compute_baseline(
     indices: Indices,
     random_player: RandomPlayer | None = None,
     draw: str = "",
-) -> Object | None:
+) -> JsonObject | None:
     """Return the metrics of a player on instances of a split, cached for the process.
 
     `ceiling` is the best player's expected score, exact or estimated with a reference player, see
@@ -84,7 +85,7 @@ def _baseline(  # every argument affects the metrics
     random_player: RandomPlayer | None,
     _key_hash: str,
     draw: str,
-) -> Object:
+) -> JsonObject:
     model = RandomModel(random_player) if player == "random" else OracleModel()
     episodes = _play_episodes(model, env, split, indices, draw)
     metrics = compute_metrics(episodes)

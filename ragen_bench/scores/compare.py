@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from ragen_bench.environments import is_text_env
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object, RunConfig, RunEnv
+from ragen_bench.runs.schema import RunConfig, RunEnv
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import compute_floor_and_ceiling
 from ragen_bench.statistics import (
@@ -107,7 +108,7 @@ def find_obstacles(a: RunConfig, b: RunConfig, letters: str = "AB") -> list[str]
     ]
 
 
-def compare_with_first(runs: Sequence[RunDirectory]) -> Object:
+def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
     """Compare the first run with each of the others on their common instances.
 
     Episodes are paired by environment, split and index; the samples of an instance are averaged.
@@ -160,7 +161,7 @@ def _check_comparable(a: RunDirectory, b: RunDirectory, letters: str) -> None:
         raise UserError(f"{names} cannot be compared: {'; '.join(reasons)}")
 
 
-def _compare(a: _Side, b: _Side, find_scale: _FindScale) -> Object:
+def _compare(a: _Side, b: _Side, find_scale: _FindScale) -> JsonObject:
     config = a.run.config
     notes = _setting_notes(config, b.run.config, a.letter + b.letter)
     notes += [*_incomplete_notes(a), *_incomplete_notes(b), *_overlap_notes(a, b)]
@@ -285,7 +286,7 @@ def _current_key() -> str | None:
         return None
 
 
-def _make_row(env: str, a: _Common, b: _Common, scale: tuple[float, float] | None) -> Object:
+def _make_row(env: str, a: _Common, b: _Common, scale: tuple[float, float] | None) -> JsonObject:
     has_success = all(
         any(episode.success is not None for samples in side for episode in samples)
         for side in (a, b)
@@ -312,7 +313,7 @@ def _compare_metric(a: _Common, b: _Common, metric: str) -> Paired:
     return compare_paired(*sides, bounded=metric != "episode_return")
 
 
-def _normalise(score: Paired, floor: float, ceiling: float) -> Object | None:
+def _normalise(score: Paired, floor: float, ceiling: float) -> JsonObject | None:
     # The baseline is the same for both, so the difference is only scaled.
     a, b = normalise(score.a, floor, ceiling), normalise(score.b, floor, ceiling)
     if a is None or b is None:
@@ -321,7 +322,7 @@ def _normalise(score: Paired, floor: float, ceiling: float) -> Object | None:
     return {**metrics, "floor": round(floor, 6), "ceiling": round(ceiling, 6)}
 
 
-def _format_difference(a: float, b: float, difference: Estimate) -> Object:
+def _format_difference(a: float, b: float, difference: Estimate) -> JsonObject:
     detectable = detectable_from(difference.interval)
     return {
         "a": round(a, 6),
@@ -332,7 +333,7 @@ def _format_difference(a: float, b: float, difference: Estimate) -> Object:
     }
 
 
-def _suite(rows: Sequence[Object]) -> Object | None:
+def _suite(rows: Sequence[JsonObject]) -> JsonObject | None:
     """Return the mean over environments, which are independent."""
     if not rows:
         return None
@@ -341,22 +342,22 @@ def _suite(rows: Sequence[Object]) -> Object | None:
     return _format_difference(a, b, mean_of(differences))
 
 
-def _describe(run: RunDirectory) -> Object:
+def _describe(run: RunDirectory) -> JsonObject:
     return {"run": str(run.path), "model": run.config.model, "suite": run.config.suite}
 
 
-def has_mean(differences: Object) -> bool:
+def has_mean(differences: JsonObject) -> bool:
     """Return whether the comparison of two runs has a mean over environments."""
     return len(differences["envs"]) > 1 and differences["suite"]["success"] is not None
 
 
-def group_by_environment(compared: Object) -> dict[str, list[tuple[str, Object]]]:
+def group_by_environment(compared: JsonObject) -> dict[str, list[tuple[str, JsonObject]]]:
     """Return pairs of a run's letter and its row by environment, with `MEAN` as the last.
 
     Args:
         compared: Result of `compare_with_first`.
     """
-    rows: dict[str, list[tuple[str, Object]]] = {}
+    rows: dict[str, list[tuple[str, JsonObject]]] = {}
     means = []
     for run, differences in zip(compared["runs"][1:], compared["comparisons"], strict=True):
         for row in differences["envs"]:
@@ -366,7 +367,7 @@ def group_by_environment(compared: Object) -> dict[str, list[tuple[str, Object]]
     return {**rows, MEAN: means} if means else rows
 
 
-def collect_notes(compared: Object) -> list[str]:
+def collect_notes(compared: JsonObject) -> list[str]:
     """Return the notes of all comparisons, without duplicates."""
     notes = [note for differences in compared["comparisons"] for note in differences["notes"]]
     return list(dict.fromkeys(notes))

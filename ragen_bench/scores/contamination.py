@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from math import sqrt
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.runs.schema import RunConfig
 from ragen_bench.statistics import Estimate, detectable_from, mean, mean_estimate, mean_of
 
 _MUST_AGREE = (
@@ -20,7 +21,7 @@ UNSEEN = ("sealed", "drawn")
 _Clusters = dict[str, dict[int, list[float]]]
 
 
-def compare_public_and_sealed(public: RunDirectory, sealed: RunDirectory) -> Object:
+def compare_public_and_sealed(public: RunDirectory, sealed: RunDirectory) -> JsonObject:
     """Compare a model's success on public instances and on sealed or drawn ones.
 
     Both splits have the same distribution and share no instance, so a model that has not seen the
@@ -82,7 +83,7 @@ def find_setting_differences(one: RunConfig, other: RunConfig) -> list[str]:
     return [name for name in _MUST_AGREE if a.get(name) != b.get(name)]
 
 
-def _describe(run: RunDirectory) -> Object:
+def _describe(run: RunDirectory) -> JsonObject:
     return {"run": str(run.path), "model": run.config.model, "split": run.config.split}
 
 
@@ -116,7 +117,7 @@ def _subtract(a: Estimate, b: Estimate) -> Estimate:
     return Estimate(value, (value - below, value + above))
 
 
-def _row(public: float, sealed: float, difference: Estimate) -> Object:
+def _row(public: float, sealed: float, difference: Estimate) -> JsonObject:
     detectable = detectable_from(difference.interval)
     return {
         "success": {"public": round(public, 6), "sealed": round(sealed, 6)},

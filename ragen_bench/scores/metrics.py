@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.schema import EpisodeRecord, Object, Reply, ReplyCounts
+from ragen_bench.json_types import JsonObject
+from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts
 from ragen_bench.statistics import (
     Estimate,
     Interval,
@@ -44,7 +45,7 @@ def _drop_reply_texts(reply: Reply | None) -> Reply | None:
 
 def compute_opponent_metrics(
     episodes: Sequence[EpisodeRecord], counts: Sequence[ReplyCount]
-) -> Object:
+) -> JsonObject:
     """Return the metrics of the opponent's replies, rounded to six digits.
 
     They are the sums of the game's counts, and its rates with their intervals over instances. A
@@ -56,7 +57,7 @@ def compute_opponent_metrics(
     """
     replies = [turn.opponent for episode in episodes for turn in episode.turns if turn.opponent]
     with_counts = [(episode, episode.opponent) for episode in episodes if episode.opponent]
-    metrics: Object = {"replies": len(replies)}
+    metrics: JsonObject = {"replies": len(replies)}
     for count in counts:
         metrics[count.name] = sum(replies_of[count.name] for _, replies_of in with_counts)
     for count in counts:
@@ -89,7 +90,7 @@ def _replies(episode: EpisodeRecord) -> int:
     return sum(turn.opponent is not None for turn in episode.turns)
 
 
-def compute_metrics(episodes: Sequence[EpisodeRecord]) -> Object:
+def compute_metrics(episodes: Sequence[EpisodeRecord]) -> JsonObject:
     """Return the metrics of one environment's episodes, rounded to six digits.
 
     Rates are in [0, 1], and intervals have a level of 95 %, see `ragen_bench.statistics`. Rates of
@@ -122,7 +123,7 @@ def compute_metrics(episodes: Sequence[EpisodeRecord]) -> Object:
     }
 
 
-def estimate_of(metrics: Object, name: str) -> Estimate:
+def estimate_of(metrics: JsonObject, name: str) -> Estimate:
     """Return a metric and its interval as an estimate."""
     low, high = metrics[f"{name}_interval"]
     return Estimate(metrics[name], (low, high))
@@ -145,7 +146,7 @@ def _clusters(episodes: Iterable[EpisodeRecord], name: str) -> list[list[float]]
     return list(clusters.values())
 
 
-def _estimate(episodes: Sequence[EpisodeRecord], name: Literal["success", "score"]) -> Object:
+def _estimate(episodes: Sequence[EpisodeRecord], name: Literal["success", "score"]) -> JsonObject:
     """Return a metric and its interval, None where no episode has it."""
     if all(getattr(episode, name) is None for episode in episodes):
         return {name: None, f"{name}_interval": None}
@@ -156,12 +157,12 @@ def _estimate(episodes: Sequence[EpisodeRecord], name: Literal["success", "score
     }
 
 
-def _return_interval(episodes: Sequence[EpisodeRecord]) -> Object:
+def _return_interval(episodes: Sequence[EpisodeRecord]) -> JsonObject:
     interval = clustered_bootstrap(_clusters(episodes, "episode_return"))
     return {"return_interval": round_interval(interval)}
 
 
-def _repeats(episodes: Sequence[EpisodeRecord]) -> Object:
+def _repeats(episodes: Sequence[EpisodeRecord]) -> JsonObject:
     """Return mean@k for the largest possible k, and pass@k and pass^k for k = 1, 2, 4 ..."""
     counts = [
         (len(cluster), int(sum_in_order(cluster))) for cluster in _clusters(episodes, "success")
@@ -170,7 +171,7 @@ def _repeats(episodes: Sequence[EpisodeRecord]) -> Object:
     ks = [1 << power for power in range(fewest.bit_length())]
     means = [mean_at_k(cluster, fewest) for cluster in _clusters(episodes, "success")]
     overall = mean_over_instances(means)
-    repeats: Object = {"mean_at_k": {str(fewest): overall and round_value(overall.value)}}
+    repeats: JsonObject = {"mean_at_k": {str(fewest): overall and round_value(overall.value)}}
     for name, function in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
         estimates = {k: _over(counts, function, k) for k in ks}
         repeats[name] = {str(k): round_value(estimate.value) for k, estimate in estimates.items()}
@@ -189,7 +190,7 @@ def _over(
     return estimate
 
 
-def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[Object]:
+def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[JsonObject]:
     """Return success by the optimal score if it varies, else by the optimal length."""
     lengths = all(episode.optimal_length is not None for episode in episodes)
     ceilings = {episode.ceiling for episode in episodes}

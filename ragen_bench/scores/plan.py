@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object
 from ragen_bench.scores.compare import find_obstacles
 from ragen_bench.statistics.power import (
     Differences,
@@ -32,7 +32,7 @@ _Clusters = dict[int, list[float]]
 
 def plan_comparison(
     difference: float, instances: Mapping[str, int], success: float, like: Sequence[RunDirectory]
-) -> Object:
+) -> JsonObject:
     """Plan the detection of a difference in success, averaged over environments.
 
     Args:
@@ -75,7 +75,7 @@ def plan_comparison(
 
 def _estimate_differences(
     envs: Sequence[str], success: float, like: Sequence[RunDirectory]
-) -> tuple[list[Differences], Object]:
+) -> tuple[list[Differences], JsonObject]:
     """Return the spread of the difference in each environment, and the assumed values."""
     if not like:
         spread = double_spread(assume_spread(success, BETWEEN_FRACTION), CORRELATION)

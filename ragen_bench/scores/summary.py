@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.random_player import RandomPlayer, find_random_player
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import read_whole
-from ragen_bench.runs.schema import EpisodeRecord, Indices, Key, Object, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, Indices, Key, RunConfig
 from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.scores.cost import Prices, compute_cost
 from ragen_bench.scores.metrics import (
@@ -27,7 +28,7 @@ from ragen_envs.core.sums import sum_in_order
 from ragen_envs.registration import find_reference
 
 
-def summarise(run: RunDirectory, prices: Prices | None = None) -> Object:
+def summarise(run: RunDirectory, prices: Prices | None = None) -> JsonObject:
     """Return the content of summary.json.
 
     Everything except `seconds` and `cost` is a function of the run's configuration and episodes.
@@ -45,7 +46,7 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> Object:
     return compute_summary(run.config, run.episodes(), run.seconds(), faults, prices)
 
 
-def read_summary(run: RunDirectory) -> Object | None:
+def read_summary(run: RunDirectory) -> JsonObject | None:
     """Read summary.json; None if it is missing or older than the last episode.
 
     Raises:
@@ -73,7 +74,7 @@ def compute_summary(
     seconds: Mapping[str, float],
     faults: Set[Key] = frozenset(),
     prices: Prices | None = None,
-) -> Object:
+) -> JsonObject:
     """Return the content of summary.json.
 
     Args:
@@ -121,7 +122,7 @@ def _row(
     config: RunConfig,
     indices: Indices,
     random_player: RandomPlayer | None,
-) -> Object:
+) -> JsonObject:
     """Return an environment's metrics with those of the random and the oracle player."""
     row = {"env": env, **compute_metrics(episodes)}
     if counts := reply_counts(env):
@@ -140,7 +141,7 @@ def _row(
     return row
 
 
-def _suite(rows: list[Object], planned: int) -> Object:
+def _suite(rows: list[JsonObject], planned: int) -> JsonObject:
     """Return the mean of the normalised scores over environments, with equal weights.
 
     It is None if a planned environment is missing.
@@ -153,7 +154,7 @@ def _suite(rows: list[Object], planned: int) -> Object:
     }
 
 
-def _cost(config: RunConfig, rows: list[Object], prices: Prices | None) -> Object | None:
+def _cost(config: RunConfig, rows: list[JsonObject], prices: Prices | None) -> JsonObject | None:
     """Return the cost of the recorded turns, None if a price is unknown."""
     if prices is None:
         return None
@@ -167,7 +168,7 @@ def _cost(config: RunConfig, rows: list[Object], prices: Prices | None) -> Objec
     return {"amount": round_value(sum_in_order(known)), "currency": prices.currency}
 
 
-def _tokens(rows: list[Object]) -> tuple[int, int]:
+def _tokens(rows: list[JsonObject]) -> tuple[int, int]:
     read = sum(row["prompt_tokens"] for row in rows)
     return read, sum(row["completion_tokens"] for row in rows)
 

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from ragen_bench.analysis import analyse
 from ragen_bench.environments import reference_note
+from ragen_bench.json_types import JsonObject
 from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.pages.formats import figure, short
 from ragen_bench.pages.report import write_report
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import Estimate
@@ -31,7 +31,7 @@ _CAPTION = (
 )
 
 
-def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[Object, Path]:
+def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[JsonObject, Path]:
     """Summarise and analyse a run, write the summary and the report, and return them.
 
     Returns:
@@ -44,7 +44,7 @@ def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[
         return summary, write_report(run, summary, analyse(run))
 
 
-def show_results(console: Console, run: RunDirectory, prices: Prices) -> Object:
+def show_results(console: Console, run: RunDirectory, prices: Prices) -> JsonObject:
     """Write the results of a run, print its table and the lines below it, return the summary."""
     summary, report = write_results(console, run, prices)
     console.print(summary_table(summary, run.config.constrained))
@@ -64,7 +64,7 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> Object:
     return summary
 
 
-def summary_table(summary: Object, constrained: bool = False) -> MetricsTable:
+def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTable:
     """Return a table with the rows of the model, the random player and the oracle.
 
     Args:
@@ -80,7 +80,7 @@ def summary_table(summary: Object, constrained: bool = False) -> MetricsTable:
     return table
 
 
-def players_table(summaries: Sequence[Object]) -> MetricsTable:
+def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
     """Return a table of several models between the random player and the oracle.
 
     Args:
@@ -101,16 +101,16 @@ def players_table(summaries: Sequence[Object]) -> MetricsTable:
     return table
 
 
-def _player_name(player: str, row: Object) -> str:
+def _player_name(player: str, row: JsonObject) -> str:
     return "reference" if player == "oracle" and find_reference(row["env"]) else player
 
 
-def _baseline_cells(row: Object, player: str) -> list[str]:
+def _baseline_cells(row: JsonObject, player: str) -> list[str]:
     normalised = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
     return [str(row[player]["episodes"]), *_success_cells(row[player]), normalised]
 
 
-def _title(summary: Object, constrained: bool) -> str:
+def _title(summary: JsonObject, constrained: bool) -> str:
     suite = visible(summary["suite"]) or "chosen environments"
     constraint = ", constrained to the format" if constrained else ""
     opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
@@ -118,7 +118,7 @@ def _title(summary: Object, constrained: bool) -> str:
     return f"{model}{opponent} on {suite}, {summary['split']} split{constraint}"
 
 
-def _model_cells(row: Object) -> list[str]:
+def _model_cells(row: JsonObject) -> list[str]:
     normalised = row["normalised"]
     return [
         str(row["episodes"]),
@@ -131,14 +131,14 @@ def _model_cells(row: Object) -> list[str]:
     ]
 
 
-def _success_cells(row: Object) -> tuple[str, str]:
+def _success_cells(row: JsonObject) -> tuple[str, str]:
     """Return success and its interval; dashes where the environment does not report success."""
     if row["success"] is None:
         return "-", "-"
     return percent(row["success"]), interval(row["success_interval"])
 
 
-def _caption(summary: Object) -> str:
+def _caption(summary: JsonObject) -> str:
     score = summary["suite_score"]
     if score is None:
         name = "suite score" if summary["suite"] else "mean of norm."
@@ -148,7 +148,7 @@ def _caption(summary: Object) -> str:
     return f"{name} {fixed(score, 3)} [{low}, {high}].\n{_CAPTION}"
 
 
-def return_lines(summary: Object) -> list[str]:
+def return_lines(summary: JsonObject) -> list[str]:
     """Return a line with the mean return of each environment that does not report success."""
     return [
         f"{visible(row['env'])} does not report success: mean return {fixed(row['return'], 3)}, "
@@ -160,7 +160,7 @@ def return_lines(summary: Object) -> list[str]:
     ]
 
 
-def reference_lines(summary: Object) -> list[str]:
+def reference_lines(summary: JsonObject) -> list[str]:
     """Return a line for each environment whose oracle is a reference player, with the reason."""
     return [
         f"{short(row['env'])}: {note}"
@@ -169,7 +169,7 @@ def reference_lines(summary: Object) -> list[str]:
     ]
 
 
-def opponent_lines(summary: Object) -> list[str]:
+def opponent_lines(summary: JsonObject) -> list[str]:
     """Return a line on the opponent's replies for each environment that has them."""
     return [
         f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}, of which "
@@ -195,7 +195,7 @@ def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) ->
     ]
 
 
-def describe_truncation(summary: Object, max_tokens: int) -> str:
+def describe_truncation(summary: JsonObject, max_tokens: int) -> str:
     """Return which part of the responses was cut at the token limit; "" if none was.
 
     Args:
@@ -207,12 +207,12 @@ def describe_truncation(summary: Object, max_tokens: int) -> str:
     return f"{percent(cut / turns)} % of responses were cut at {max_tokens} tokens" if cut else ""
 
 
-def _cost_line(summary: Object) -> str:
+def _cost_line(summary: JsonObject) -> str:
     cost = summary["cost"]
     return f"Cost    {figure(cost['amount'])} {cost['currency']}" if cost and cost["amount"] else ""
 
 
-def _incomplete_line(summary: Object) -> str:
+def _incomplete_line(summary: JsonObject) -> str:
     if summary["episodes"] >= summary["planned"]:
         return ""
     line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"

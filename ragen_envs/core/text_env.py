@@ -7,7 +7,7 @@ rewards. A game adds its rules, its texts and its oracle through the hooks of `T
 from __future__ import annotations
 
 import string
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -427,3 +427,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
 def _sort_characters(charset: frozenset[str]) -> str:
     """Return the characters in a fixed order, which older versions of Gymnasium sample in."""
     return "".join(sorted(charset))
+
+
+AnyTextEnv: TypeAlias = TextEnv[Any, Any]
+"""An environment of any game."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from ragen_envs.core.arguments import one_of
 from ragen_envs.core.boards import Board
@@ -24,6 +24,11 @@ from ragen_envs.core.instances import (
 from ragen_envs.core.protocol import ACT, ActionReader, Function
 from ragen_envs.core.sealed import open_key, secret_of
 from ragen_envs.core.typed_calls import TypedFunction
+
+Info: TypeAlias = dict[str, Any]
+"""Gymnasium's info dictionary of a reset or a step."""
+ResetOptions: TypeAlias = dict[str, Any]
+"""Gymnasium's options of a reset, such as `index` and `noise_seed`."""
 
 
 class Variant(Hashable, Protocol):

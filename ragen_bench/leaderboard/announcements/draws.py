@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements.files import (
     DRAW_BYTES,
     check_announcement,
@@ -27,7 +28,7 @@ from ragen_bench.runs.draws import (
     compute_commitment,
     find_unannounced,
 )
-from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.runs.schema import RunConfig
 
 ANNOUNCEMENTS, DRAWS = "announcements", "draws"
 """Folder names in a leaderboard."""
@@ -85,7 +86,7 @@ def check_draw(config: RunConfig, find: FindDraw) -> str:
     return f"announced as {draw.commitment[:12]}, drawn {draw.time}"
 
 
-def make_draw(announcement: Object | None, commitment: str) -> Draw:
+def make_draw(announcement: JsonObject | None, commitment: str) -> Draw:
     """Draw now: 32 bytes of the operating system's random source."""
     time = datetime.now(UTC).strftime(TIME)
     return Draw(announcement, commitment, secrets.token_hex(32), time)

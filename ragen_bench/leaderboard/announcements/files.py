@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.leaderboard.schema import (
@@ -26,7 +27,7 @@ from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.draws import TIME, Draw, build_announcement, compute_commitment
-from ragen_bench.runs.schema import Count, Digits, Flag, Object, Positive, RunConfig, Share, Text
+from ragen_bench.runs.schema import Count, Digits, Flag, Positive, RunConfig, Share, Text
 from ragen_envs.core.protocol import AnswerFormat
 
 ANNOUNCEMENT_BYTES = 1 << 18
@@ -47,7 +48,7 @@ class Announcement(Closed):
 
     version: Annotated[Literal[1], Field(alias="schema")]
     model: Annotated[Long, Field(min_length=1)]
-    model_identity: Annotated[Object, Field(max_length=64)]
+    model_identity: Annotated[JsonObject, Field(max_length=64)]
     suite: Long
     suite_version: Count
     suite_hash: ShortHash
@@ -90,7 +91,7 @@ def render_json(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def read_announcement(data: bytes) -> Object:
+def read_announcement(data: bytes) -> JsonObject:
     """Parse an announcement.
 
     Each announcement gets one draw, so only the form that `ragen-bench announce` writes is
@@ -99,7 +100,7 @@ def read_announcement(data: bytes) -> Object:
     Raises:
         EntryError: if the bytes are not an announcement in that form.
     """
-    announcement: Object = _parse(data, ANNOUNCEMENT_BYTES, "the announcement")
+    announcement: JsonObject = _parse(data, ANNOUNCEMENT_BYTES, "the announcement")
     read_as(Announcement.model_validate, announcement, "announcement")
     if len(render_json(announcement)) > ANNOUNCEMENT_BYTES:
         raise EntryError(
@@ -110,7 +111,7 @@ def read_announcement(data: bytes) -> Object:
     return announcement
 
 
-def check_announcement(announcement: Object) -> RunConfig:
+def check_announcement(announcement: JsonObject) -> RunConfig:
     """Recompute the hashes of an announcement, and return the configuration of its run.
 
     Raises:

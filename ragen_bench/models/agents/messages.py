@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Request, Side, TurnId, VisiblePlayer
 from ragen_envs.core.protocol import FreeText
 
@@ -19,7 +20,6 @@ MAX_LENGTH = 16 << 20
 """Maximum length of a message from an agent's process, in bytes."""
 _LENGTH = struct.Struct(">I")
 _HASH = re.compile(r"[0-9a-f]{1,64}").fullmatch
-JsonObject = dict[str, Any]
 
 
 class MessageError(ValueError):

@@ -14,13 +14,13 @@ from functools import partial
 from typing import Any
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.agents.function import FunctionModel
 from ragen_bench.models.agents.messages import (
     Answered,
     EpisodeStates,
     Failed,
     Interrupted,
-    JsonObject,
     Loaded,
     MessageBuffer,
     Reply,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.formats import short
 from ragen_bench.pages.rendering import page_environment
-from ragen_bench.runs.schema import Object
 from ragen_bench.scores.compare import MEAN, collect_notes, group_by_environment
 
 
-def render_comparison(compared: Object, home: str | None = None) -> str:
+def render_comparison(compared: JsonObject, home: str | None = None) -> str:
     """Render the page.
 
     Args:

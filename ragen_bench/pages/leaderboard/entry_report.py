@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_bench.analysis import analyse
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import open_entry
 from ragen_bench.leaderboard.packed import PackedEpisodes
@@ -14,7 +15,7 @@ from ragen_bench.leaderboard.strict_json import parse
 from ragen_bench.pages.report import Home, write_report
 from ragen_bench.runs.checked import read_episode
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import EpisodeRecord, Object
+from ragen_bench.runs.schema import EpisodeRecord
 
 
 class EntryDirectory(RunDirectory):
@@ -30,7 +31,7 @@ class EntryDirectory(RunDirectory):
         super().__init__(path, entry.run)
         self._directory, self._entry = directory, entry
 
-    def recorded(self) -> Iterator[tuple[Object, EpisodeRecord]]:
+    def recorded(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
         """Yield the verified episodes, one line at a time.
 
         Raises:

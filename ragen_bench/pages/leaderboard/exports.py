@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.schema import Entry, Interval
 from ragen_bench.pages.escaping import escape_csv_cell
 from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.reference import Source
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
-from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.runs.schema import RunConfig
 
 SCHEMA = 1
 _STATED = ("name", "submitter", "contact", "link", "parameters", "open_weights", "date")
@@ -56,7 +57,7 @@ def render_csv(rankings: Sequence[Ranking]) -> str:
     return out.getvalue()
 
 
-def _describe_ranking(ranking: Ranking) -> Object:
+def _describe_ranking(ranking: Ranking) -> JsonObject:
     return {
         **{name: getattr(ranking, name) for name in _RANKING},
         "apart": list(ranking.apart),
@@ -64,7 +65,7 @@ def _describe_ranking(ranking: Ranking) -> Object:
     }
 
 
-def _describe_entry(rank: int | None, entry: SiteEntry) -> Object:
+def _describe_entry(rank: int | None, entry: SiteEntry) -> JsonObject:
     return {
         "rank": rank,
         "entry": entry.directory,

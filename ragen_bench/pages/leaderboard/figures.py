@@ -8,8 +8,9 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 from pydantic_core import PydanticCustomError
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.schema import Figure, Interval, read_as
-from ragen_bench.runs.schema import Object, Positive, Text
+from ragen_bench.runs.schema import Positive, Text
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Figures:
         _check_both(self.suite_score, self.suite_interval)
 
 
-def read_figures(summary: Object) -> Figures:
+def read_figures(summary: JsonObject) -> Figures:
     """Read the metrics of an untrusted summary.
 
     Args:

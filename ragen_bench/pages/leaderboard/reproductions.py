@@ -8,17 +8,18 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.reproduce import compare_rerun
 from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.runs.differences import brief, first_difference
-from ragen_bench.runs.schema import Object, RunDraw, Text, Whole
+from ragen_bench.runs.schema import RunDraw, Text, Whole
 
 _MAX_BYTES = 1 << 20
 
 
-def read_reproduction(name: str, entry: Entry, directory: Path) -> Object | None:
+def read_reproduction(name: str, entry: Entry, directory: Path) -> JsonObject | None:
     """Read the rerun of an entry, as `reproduce` wrote it; None without a file.
 
     The comparison of intervals is recomputed; the rerun's values are trusted.
@@ -69,7 +70,7 @@ class _Rerun:
     envs: list[_EnvScore]
     draw: RunDraw | None = None
 
-    def summary(self) -> Object:
+    def summary(self) -> JsonObject:
         """Return the scores, shaped as a summary."""
         return {
             "suite_score": self.suite.score,

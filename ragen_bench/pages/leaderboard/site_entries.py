@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements.draws import find_draws_near
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.plausibility import Sign
@@ -18,7 +19,7 @@ from ragen_bench.leaderboard.verify import Check, Progress, read_entry, verify
 from ragen_bench.pages.leaderboard.figures import Figures, read_figures
 from ragen_bench.pages.leaderboard.reproductions import read_reproduction
 from ragen_bench.runs.draws import Draw
-from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.runs.schema import RunConfig
 from ragen_envs.core.sealed import SealedKeyError
 
 _PLAYERS: dict[str, Literal["floor", "ceiling"]] = {"random": "floor", "oracle": "ceiling"}
@@ -42,7 +43,7 @@ class SiteEntry:
     entry: Entry
     figures: Figures
     checks: tuple[Check, ...] = ()
-    reproduction: Object | None = None
+    reproduction: JsonObject | None = None
     signs: tuple[Sign, ...] = ()
     draw: Draw | None = None
 

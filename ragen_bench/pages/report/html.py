@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ragen_bench.environments import reference_note
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.prompt import FIRST, SKIPPED, opening, prompt_hash
 from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import Object, RunConfig
+from ragen_bench.runs.schema import RunConfig
 from ragen_bench.suites import states_form
 
 
@@ -25,7 +26,10 @@ class Home(NamedTuple):
 
 
 def write_report(
-    run: RunDirectory, summary: Object, analysis: Object | None = None, home: Home | None = None
+    run: RunDirectory,
+    summary: JsonObject,
+    analysis: JsonObject | None = None,
+    home: Home | None = None,
 ) -> Path:
     """Write report.html into the run directory, see `report_pieces`.
 
@@ -43,7 +47,10 @@ def write_report(
 
 
 def report_pieces(
-    run: RunDirectory, summary: Object, analysis: Object | None = None, home: Home | None = None
+    run: RunDirectory,
+    summary: JsonObject,
+    analysis: JsonObject | None = None,
+    home: Home | None = None,
 ) -> Iterator[str]:
     """Render the report piece by piece.
 
@@ -72,7 +79,7 @@ def report_pieces(
     )
 
 
-def _prompt(config: RunConfig) -> Object | None:
+def _prompt(config: RunConfig) -> JsonObject | None:
     """Return the parts of the model's prompt, None if another version of it was used."""
     form, history = config.response_format, config.history
     if prompt_hash(form, history, config.opponent_format) != config.prompt_hash:

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragen_bench.environments import find_class
+from ragen_bench.json_types import JsonObject
 from ragen_bench.opponents.wording import describe_replies
-from ragen_bench.runs.schema import EpisodeRecord, Object
+from ragen_bench.runs.schema import EpisodeRecord
 
 CHUNK_CHARACTERS = 1 << 18
 """Maximum JSON characters per chunk; a longer episode has its own chunk. Larger chunks compress
@@ -49,7 +50,7 @@ class Pack:
         episodes: Iterable[EpisodeRecord],
         envs: Sequence[str],
         labels: Mapping[str, str],
-        prompt: Object | None = None,
+        prompt: JsonObject | None = None,
     ) -> None:
         self._episodes = episodes
         self._envs = list(envs)
@@ -110,14 +111,14 @@ class Pack:
         return [self._envs.index(env), index, sample, outcome, label_number, turns, episode_return]
 
 
-def _select_fields(episode: EpisodeRecord) -> Object:
+def _select_fields(episode: EpisodeRecord) -> JsonObject:
     """Return the fields that the page shows."""
     fields = episode.as_json()
     selected = {name: fields[name] for name in _FIELDS}
     return selected | _describe_opponent(fields) if "opponent" in fields else selected
 
 
-def _describe_opponent(episode: Object) -> Object:
+def _describe_opponent(episode: JsonObject) -> JsonObject:
     """Return an episode's turns with the opponent's replies in words, and their counts."""
     game = find_class(episode["env"])
     turns = [

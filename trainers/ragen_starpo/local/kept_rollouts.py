@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import write_whole
 from ragen_bench.runs.provenance import machine, versions
-from ragen_bench.runs.schema import SCHEMA, EpisodeRecord, Object, RunConfig
+from ragen_bench.runs.schema import SCHEMA, EpisodeRecord, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.recipes.recipe import Recipe
@@ -49,7 +50,9 @@ def save_rollouts(
             run.append(record)
 
 
-def _config(recipe: Recipe, number: int, temperature: float, envs: Sequence[Object]) -> RunConfig:
+def _config(
+    recipe: Recipe, number: int, temperature: float, envs: Sequence[JsonObject]
+) -> RunConfig:
     """Return the content of run.json."""
     hashes = {env["id"]: (env["instances"], env["spec_hash"]) for env in envs}
     max_tokens, history = recipe.rollouts.max_tokens, recipe.rollouts.history
@@ -80,7 +83,7 @@ def _config(recipe: Recipe, number: int, temperature: float, envs: Sequence[Obje
     )
 
 
-def _envs(recipe: Recipe, saved: Sequence[EpisodeRecord]) -> list[Object]:
+def _envs(recipe: Recipe, saved: Sequence[EpisodeRecord]) -> list[JsonObject]:
     """Return the environments of episodes with their instances."""
     indices: dict[str, dict[int, None]] = {}
     for record in saved:
