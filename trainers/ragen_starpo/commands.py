@@ -34,12 +34,9 @@ class OtherCommandsError(UserError):
 
 @dataclass(frozen=True)
 class Stage:
-    """A command of a sequence.
+    """A command of a sequence; paths in its arguments are relative to the folder that it runs in.
 
-    Attributes:
-        name: Name of the stage.
-        program: `ragen-train` or `ragen-bench`.
-        arguments: Arguments; paths are relative to the folder that it runs in.
+    `program` is `ragen-train` or `ragen-bench`.
     """
 
     name: str
@@ -86,16 +83,11 @@ class Commands:
     ) -> None:
         """Run the stages that have not run in a folder yet; their output goes to `log.txt`.
 
-        Args:
-            folder: Folder, created if missing. Its `plan.json` holds the commands and the settings,
-                its `stages.jsonl` the finished commands with their seconds; see `is_finished`.
-            stages: Stages in their order.
-            settings: Further settings that decide the result.
-            on_stage: Called with each stage when it begins, and with its seconds when it is done.
-
-        Raises:
-            UserError: A command fails, or the folder has another plan. The exit code is
-                `INTERRUPTED` if `stop` ended the command.
+        The folder's `plan.json` holds the commands and the settings, its `stages.jsonl` the
+        finished commands with their seconds; see `is_finished`. `on_stage` is called with
+        each stage when it begins, and with its seconds when it is done. UserError if a
+        command fails, or the folder has another plan; the exit code is `INTERRUPTED` if
+        `stop` ended the command.
         """
         _check_plan(folder, {"commands": [stage.shell_command for stage in stages], **settings})
         record = folder / _RECORD

@@ -24,17 +24,12 @@ _ROOM = 1 << 20
 
 
 class Demonstrator:
-    """Plays episodes with responses in a model's tokens.
+    """Plays episodes of a player in `PLAYERS` with responses in a model's tokens.
 
     The model's tokenizer encodes the responses. They end as the model's own do: with the first
     token that its chat template puts after a response, if that token ends a turn. In the format
-    `think` they begin with the state and the plan, see `ragen_starpo.thoughts`.
-
-    Args:
-        loaded: The model's tokenizer and chat.
-        response_format: Format of the responses.
-        max_tokens: Maximum length of a response; demonstrations are not truncated.
-        player: One of `ragen_starpo.warm_start_settings.PLAYERS`.
+    `think` they begin with the state and the plan, see `ragen_starpo.thoughts`. They are not
+    truncated at `max_tokens`.
     """
 
     def __init__(
@@ -56,14 +51,7 @@ class Demonstrator:
         self._end = [first] if not stop and first in loaded.ends else []
 
     def episode(self, env: str, split: Split, index: int) -> TokenTrajectory:
-        """Return one episode.
-
-        Args:
-            env: The environment's id.
-            split: Split of the instance.
-            index: Index of the instance. It also seeds the wording of the thoughts and the random
-                player's actions.
-        """
+        """Return one episode; the index seeds the thoughts' wording and random actions too."""
         game_env = self._pool.take(env, split)
         episode = Episode(Task(env, split, index, 0), 0, game_env, self._format)
         on_tokens = TokenEpisode(

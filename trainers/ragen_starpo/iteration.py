@@ -29,15 +29,10 @@ from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_o
 
 @dataclass(frozen=True)
 class Iteration:
-    """The result of an iteration.
+    """The result of an iteration, counted from 0; `learned` if the filter kept any rollouts.
 
-    Attributes:
-        number: Number of the iteration, from 0.
-        learned: True if the filter kept any rollouts.
-        metrics: Metrics by name.
-        seconds: Seconds by phase.
-        rollouts: Records of the harness, before the filter, by group.
-        error: Error of the first rollout that failed; None if all succeeded.
+    Metrics are by name, seconds by phase, and `rollouts` the records before the filter, by
+    group. `error` is that of the first rollout that failed.
     """
 
     number: int
@@ -50,12 +45,9 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Rollouts:
-    """The rollouts of an iteration.
+    """The rollouts of an iteration: those `played`, without failed groups, and those `kept`.
 
-    Attributes:
-        played: Trajectories before the filter, by group and rollout, without failed groups.
-        kept: Those that the recipe's filter keeps, in the same order.
-        error: Error of the first episode that failed; None if all succeeded.
+    Both are by group and rollout. `error` is that of the first episode that failed.
     """
 
     played: list[TokenTrajectory]
@@ -69,11 +61,9 @@ R = TypeVar("R", bound=Rollouts)
 class Models(Protocol):
     """The models of a run, with the batch of an iteration loaded.
 
-    All tensors are (sequences, tokens), 0 on tokens that were not sampled.
-
-    Attributes:
-        measures_gap: True if `old_log_probs` always recomputes log-probabilities, so that their
-            difference from the engine's is a metric.
+    All tensors are (sequences, tokens), 0 on tokens that were not sampled. With `measures_gap`,
+    `old_log_probs` always recomputes log-probabilities, so their difference from the engine's
+    is a metric.
     """
 
     measures_gap: bool
@@ -96,14 +86,9 @@ class Models(Protocol):
         """Return the norm of a loss's gradient for some sequences, without a step."""
 
     def step(self, rows: Tensor, weights: Tensor) -> dict[str, dict[str, float]]:
-        """Take an optimiser step with each model.
+        """Take an optimiser step with each model on some sequences, given their token weights.
 
-        Args:
-            rows: Indices of the sequences.
-            weights: Weights of their token losses.
-
-        Returns:
-            Metrics of `policy` and, if there is one, of `critic`.
+        Returns metrics of `policy` and, if there is one, of `critic`.
         """
 
     def unload(self) -> None:
@@ -128,24 +113,14 @@ class Driver(Protocol, Generic[R]):
         """Return log-probabilities of sampled tokens under the current policy."""
 
     def load(self, rollouts: R, batch: TokenBatch, steps: Sequence[Tensor]) -> Models:
-        """Load a batch.
-
-        Args:
-            rollouts: The rollouts as `play` returned them.
-            batch: Tensors of the kept ones.
-            steps: Indices of the sequences of each step.
-        """
+        """Load the tensors of the kept rollouts; `steps` are the sequences of each step."""
 
     def publish_weights(self, number: int, clock: Clock, *, learned: bool) -> None:
         """Give the policy's weights to the engines that sample, in a phase of the clock."""
 
 
 class Clock:
-    """Adds up the seconds of phases.
-
-    Attributes:
-        seconds: Seconds by phase.
-    """
+    """Adds up the seconds of phases."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -164,14 +139,7 @@ class Clock:
 def run_iteration(
     recipe: Recipe, settings: AdaptableSettings, number: int, driver: Driver[R]
 ) -> Iteration:
-    """Play rollouts and learn from them.
-
-    Args:
-        recipe: The recipe of the run.
-        settings: Settings that a warning may have changed.
-        number: Number of the iteration, from 0.
-        driver: The driver.
-    """
+    """Play rollouts and learn from them, with settings that a warning may have changed."""
     clock = Clock()
     rollouts = driver.play(number, clock)
     played, kept = rollouts.played, rollouts.kept
@@ -198,12 +166,7 @@ def update_models(
 ) -> dict[str, float]:
     """Take all optimiser steps of an iteration, and return their metrics.
 
-    Args:
-        recipe: The recipe of the run.
-        batch: All sequences that are learned from.
-        steps: Indices of the sequences of each step.
-        models: The models.
-        kept: Fraction of the trajectories that the filter kept.
+    `kept` is the fraction of the trajectories that the filter kept.
     """
     columns, correction = compute_columns(recipe, batch, models, kept)
     models.store(columns)
@@ -240,14 +203,7 @@ def update_models(
 def compute_columns(
     recipe: Recipe, batch: TokenBatch, models: Models, kept: float
 ) -> tuple[dict[str, Tensor], dict[str, float]]:
-    """Compute the inputs of the losses before the first step, and metrics of the correction.
-
-    Args:
-        recipe: The recipe of the run.
-        batch: All sequences that are learned from.
-        models: The models.
-        kept: Fraction of the trajectories that the filter kept.
-    """
+    """Compute the inputs of the losses before the first step, and metrics of the correction."""
     old_log_probs, reference = models.old_log_probs(), models.reference_log_probs()
     values = models.values()
     advantages, returns = compute_advantages(recipe.advantage, batch, values)

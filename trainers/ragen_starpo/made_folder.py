@@ -16,17 +16,10 @@ from ragen_starpo.engine.folders import RECORD
 
 
 class MadeFolder:
-    """A folder that a command writes, with a record of the command's settings.
+    """A folder that a command writes, with a record of the command's name and settings.
 
-    The same command may write it again, since the result is the same.
-
-    Args:
-        path: Path of the folder.
-        made_by: Name and settings of the command.
-
-    Raises:
-        UserError: The folder cannot be created, or holds files that this command with these
-            settings did not write.
+    The same command may write it again, since the result is the same. UserError if the folder
+    cannot be created, or holds files that this command with these settings did not write.
     """
 
     def __init__(self, path: Path, made_by: Mapping[str, Any]) -> None:
@@ -56,11 +49,7 @@ class MadeFolder:
 
 
 def check_place(path: Path) -> None:
-    """Check that a folder exists or can be created; change nothing.
-
-    Raises:
-        UserError: A file is in the way.
-    """
+    """Raise UserError if a file is in the way of a folder; change nothing."""
     whole = path.resolve()
     nearest = next(place for place in (whole, *whole.parents) if place.exists())
     if not nearest.is_dir():

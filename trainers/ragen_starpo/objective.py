@@ -27,16 +27,9 @@ def compute_advantages(
 ) -> tuple[Tensor, Tensor | None]:
     """Compute advantages of all sampled tokens, and returns for the critic if there is one.
 
-    Returns are compared in 64 bits; results have the dtype of log-probabilities. A trajectory of
-    several sequences has the advantages that the same tokens and values would have in one.
-
-    Args:
-        settings: The estimator and its settings.
-        batch: All trajectories that are learned from, as `batch_of` makes it.
-        values: (sequences, tokens) values of the critic; None without a critic.
-
-    Raises:
-        ValueError: The estimator needs a critic, and `values` is None.
+    Returns are compared in 64 bits; results have the dtype of log-probabilities. A trajectory
+    of several sequences has the advantages that the same tokens and values would have in one.
+    ValueError if the estimator needs a critic, and `values` is None.
     """
     estimator = ESTIMATORS.find(settings.estimator)
     if estimator.critic and values is None:
@@ -67,11 +60,7 @@ def correct_gap(
 ) -> tuple[Tensor, dict[str, float]]:
     """Apply `correct_advantages` as the recipe sets it; level `none` changes nothing.
 
-    Args:
-        settings: The level and the threshold.
-        advantages: Advantages of the sampled tokens.
-        log_probs: Their log-probabilities under the policy in training, before the first step.
-        batch: The trajectories, with the engine's log-probabilities.
+    `log_probs` are those of the policy in training, before the first step.
     """
     if settings.level == "none":
         return advantages, {}
@@ -91,11 +80,8 @@ def policy_contribution(
 ) -> Contribution:
     """Compute the contribution of some rows to the policy's loss, and its metrics.
 
-    Args:
-        settings: The loss.
-        log_probs: Log-probabilities of the sampled tokens, with their gradient.
-        entropies: Entropies of their distributions.
-        columns: `mask`, `weights`, `advantages`, `old_log_probs` and, with a KL term, `reference`.
+    Log-probabilities have their gradient. Columns are `mask`, `weights`, `advantages`,
+    `old_log_probs` and, with a KL term, `reference`.
     """
     mask, weights, old = columns["mask"], columns["weights"], columns["old_log_probs"]
     losses, metrics = LOSSES.find(settings.policy)(
@@ -121,10 +107,7 @@ def value_contribution(
 ) -> Contribution:
     """Compute the contribution of some rows to the critic's loss, and its metrics.
 
-    Args:
-        settings: The loss.
-        values: The critic's values, with their gradient.
-        columns: `mask`, `weights`, `old_values` and `returns`.
+    Values have their gradient. Columns are `mask`, `weights`, `old_values` and `returns`.
     """
     mask, returns = columns["mask"], columns["returns"]
     losses, clip_fraction = value_loss(
@@ -142,12 +125,7 @@ class TrajectoryLayout:
 
     With a limited history each turn is a sequence, but for an estimator a turn's last token is
     followed by the next turn's first. Where each trajectory is one sequence, nothing moves.
-
-    Args:
-        batch: Sequences as `batch_of` makes them.
-
-    Attributes:
-        batch: The same sampled tokens, one row per trajectory.
+    `batch` has the same sampled tokens as the given one, one row per trajectory.
     """
 
     def __init__(self, batch: TokenBatch) -> None:
@@ -173,14 +151,7 @@ class TrajectoryLayout:
         )
 
     def join(self, column: Tensor) -> Tensor:
-        """Return values of sampled tokens in rows of trajectories.
-
-        Args:
-            column: (sequences, tokens).
-
-        Returns:
-            (trajectories, sampled tokens), padded on the right with 0.
-        """
+        """Return a (sequences, tokens) column as (trajectories, sampled tokens), padded with 0."""
         if not self._is_split:
             return column
         joined = column.new_zeros(self._shape)

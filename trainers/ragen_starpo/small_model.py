@@ -15,14 +15,7 @@ from ragen_starpo.small_tokenizer import make_small_tokenizer
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a model.
-
-    Attributes:
-        width: Width of the residual stream.
-        layers: Number of layers.
-        heads: Number of attention heads.
-        hidden: Width of the feed-forward layers.
-    """
+    """The size of a model: widths of the residual stream and of the feed-forward layers."""
 
     width: int = 96
     layers: int = 3
@@ -33,9 +26,8 @@ class Shape:
     def of(cls, width: int, layers: int) -> Shape:
         """Return a shape of another size with the same proportions.
 
-        Raises:
-            UserError: If `width` is not a positive multiple of 8, since each head has pairs of
-                channels, or `layers` is below 1.
+        UserError if `width` is not a positive multiple of 8, since each head has pairs of
+        channels, or `layers` is below 1.
         """
         if width < 8 or width % 8:
             raise UserError(f"--width must be a multiple of 8, got {width}")
@@ -47,17 +39,10 @@ class Shape:
 def make_small_model(
     folder: Path, shape: Shape, seed: int, thinks: bool = False, bandit: bool = False
 ) -> int:
-    """Write a tokenizer and an untrained Qwen2 model as a folder that transformers loads.
+    """Write a tokenizer and an untrained Qwen2 model; return its number of parameters.
 
-    Args:
-        folder: Folder, created if missing.
-        shape: Size of the model.
-        seed: Seed of its weights.
-        thinks: Add tokens for the phrases of the oracle's thoughts.
-        bandit: Make a model that reads the two arms of a Bandit instead of boards.
-
-    Returns:
-        Number of parameters.
+    `thinks` adds tokens for the phrases of the oracle's thoughts. With `bandit`, the model
+    reads the two arms of a Bandit instead of boards.
     """
     tokenizer = make_small_tokenizer(thinks, bandit)
     config = Qwen2Config(

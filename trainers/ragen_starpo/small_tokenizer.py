@@ -70,12 +70,7 @@ this size only, and fewer tokens allow more episodes in the same time."""
 
 
 def make_small_tokenizer(thinks: bool, bandit: bool) -> Any:
-    """Return a byte-level tokenizer with the games' words as tokens; it is deterministic.
-
-    Args:
-        thinks: Add tokens for the phrases of the oracle's thoughts.
-        bandit: Use the names of the two arms of a Bandit instead of boards and moves.
-    """
+    """Return a byte-level tokenizer with the games' words as tokens; it is deterministic."""
     words, template = (_ARMS, _ARM_TEMPLATE) if bandit else (_MOVES, _BOARD_TEMPLATE)
     bare = Tokenizer(BPE())
     bare.pre_tokenizer = InOrder(

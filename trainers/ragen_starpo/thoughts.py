@@ -31,15 +31,11 @@ class _Fact(NamedTuple):
 
 
 def write_thought(scene: Scene | None, plan: Sequence[str], stream: RandomStream) -> str:
-    """Return a thought with the state and the plan.
+    """Return a thought with the state and the plan, in a wording drawn from the stream.
 
     In Sokoban it says where the nearest box to move is from the player, and where its target is
-    from the box. On ice it says where the goal is, and the holes next to the player.
-
-    Args:
-        scene: The things on the board; None in a game without a board.
-        plan: Names of actions.
-        stream: Draws the wording.
+    from the box. On ice it says where the goal is, and the holes next to the player. The scene
+    is None in a game without a board.
     """
     wording, lead = stream.below(len(_WORDINGS)), _LEADS[stream.below(len(_LEADS))]
     facts = _facts(scene) if scene else ()

@@ -31,13 +31,7 @@ INSTANCES_PER_SEED = 1 << 32
 
 @dataclass(frozen=True)
 class Epoch:
-    """The result of a pass over the demonstrations.
-
-    Attributes:
-        number: Number of the epoch, from 1.
-        loss: Mean negative log-likelihood of a demonstrated token.
-        success: Success on the val split; None if not measured.
-    """
+    """The result of a pass, counted from 1: mean loss of a token, and success on the val split."""
 
     number: int
     loss: float
@@ -50,16 +44,10 @@ def warm_start(
     out: Path,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
 ) -> None:
-    """Train a model on demonstrations, and write it as a folder that transformers loads.
+    """Train a model on demonstrations, and write it with a record of the settings.
 
-    Args:
-        settings: Settings of the demonstrations and the training.
-        folder: Folder of the first model.
-        out: Folder of the trained model, with a record of the settings.
-        on_epoch: Called after each epoch.
-
-    Raises:
-        UserError: The model or an environment does not exist, or `out` holds other files.
+    `on_epoch` is called after each epoch. UserError if the model or an environment does not
+    exist, or `out` holds other files.
     """
     made_by = {"command": "warm-start", "model": str(folder), **asdict(settings)}
     if settings.player == "oracle":
@@ -141,10 +129,5 @@ def _step(policy: Policy, rows: Sequence[TokenTrajectory], pad: int) -> float:
 
 
 def likelihood(log_probs: Tensor, _: Tensor, columns: Mapping[str, Tensor]) -> Contribution:
-    """Return the contribution of some rows to the mean negative log-likelihood.
-
-    Args:
-        log_probs: Log-probabilities of the demonstrated tokens.
-        columns: `weights`, the tokens' weights in the mean.
-    """
+    """Return the contribution of some rows to the mean negative log-likelihood."""
     return -(log_probs * columns["weights"]).sum(), {}

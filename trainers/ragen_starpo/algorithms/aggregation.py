@@ -18,15 +18,9 @@ def mini_batches(
 ) -> Iterator[Tensor]:
     """Yield the indices of each step, in an order that the seed decides.
 
-    A pass takes the fewest steps that the size allows. Their sizes differ by at most one, since
-    every step moves the policy equally far, and a small one would overweight its trajectories.
-
-    Args:
-        count: Trajectories of the iteration; each is in one step of each pass.
-        iteration: Number of the iteration, from 0.
-        size: Maximum trajectories per step.
-        passes: Passes over the trajectories.
-        seed: Seed of the run.
+    A pass takes the fewest steps of at most `size` trajectories. Their sizes differ by at most
+    one, since every step moves the policy equally far, and a small one would overweight its
+    trajectories.
     """
     steps = math.ceil(count / size)
     for update in range(passes):

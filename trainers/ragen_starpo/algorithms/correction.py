@@ -26,22 +26,14 @@ def correct_advantages(
 ) -> tuple[Tensor, dict[str, float]]:
     """Return advantages times truncated importance weights, and metrics of the weights.
 
-    The surrogate loss is linear in an advantage, so this weights the loss of each token.
+    The surrogate loss is linear in an advantage, so this weights the loss of each token, by its
+    own ratio or by the product of its trajectory's ratios, up to `threshold`. `log_probs` are
+    those of the policy in training before the first step.
 
-    Args:
-        advantages: Advantages of the sampled tokens.
-        log_probs: Their log-probabilities under the policy in training, before the first step.
-        sampled_log_probs: Their log-probabilities from the engine that sampled them.
-        mask: 1 on sampled tokens.
-        trajectories: (sequences,) number of each sequence's trajectory.
-        level: Weight each token by its own ratio, or by the product of its trajectory's ratios.
-        threshold: The largest weight.
-
-    Returns:
-        The advantages, and `correction/weight`, the mean weight of a token;
-        `correction/truncated`, the fraction of tokens whose weight the threshold cut;
-        `correction/effective`, the effective sample size as a fraction of the tokens, 1 for equal
-        weights; and `correction/kl`, the mean of the engine's minus the trainer's log-probability.
+    Metrics: `correction/weight`, the mean weight of a token; `correction/truncated`, the
+    fraction of tokens whose weight the threshold cut; `correction/effective`, the effective
+    sample size as a fraction of the tokens, 1 for equal weights; and `correction/kl`, the mean
+    of the engine's minus the trainer's log-probability.
     """
     log_ratio = torch.where(mask.bool(), log_probs - sampled_log_probs, 0.0)
     if level == "sequence":

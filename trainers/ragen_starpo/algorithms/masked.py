@@ -15,12 +15,7 @@ _ROUNDING = 1e-6
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of the values where the mask is not 0, a scalar; 0 for an empty mask.
-
-    Args:
-        values: Values of any shape.
-        mask: The same shape, 1 or True where a value counts.
-    """
+    """Return the mean of the values where the mask is not 0, a scalar; 0 for an empty mask."""
     weights = mask.to(values.dtype)
     # Not a product: masked values may be infinite.
     return torch.where(mask.bool(), values, 0.0).sum() / weights.sum().clamp(min=1.0)
@@ -29,13 +24,8 @@ def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
 def masked_whiten(values: Tensor, mask: Tensor, eps: float = 1e-8) -> Tensor:
     """Return values of mean 0 and standard deviation 1 where the mask is not 0, and 0 elsewhere.
 
-    The variance is the unbiased one, computed in 64 bits. Of fewer than two values, only the mean
-    is subtracted.
-
-    Args:
-        values: Values of any shape.
-        mask: The same shape.
-        eps: Added to the variance.
+    The variance is the unbiased one, computed in 64 bits, plus `eps`. Of fewer than two values,
+    only the mean is subtracted.
     """
     is_valid, exact = mask.bool(), values.double()
     count = int(is_valid.sum())
@@ -47,11 +37,7 @@ def masked_whiten(values: Tensor, mask: Tensor, eps: float = 1e-8) -> Tensor:
 
 
 def group_index(groups: Tensor) -> tuple[Tensor, int]:
-    """Return each trajectory's group as a number from 0, and the number of groups.
-
-    Args:
-        groups: (trajectories,) integers, equal within a group.
-    """
+    """Return each trajectory's group as a number from 0, and the number of groups."""
     distinct, index = torch.unique(groups, return_inverse=True)
     return index, len(distinct)
 
@@ -90,12 +76,7 @@ def group_sizes(index: Tensor, count: int) -> Tensor:
 
 
 def trajectory_sums(values: Tensor, trajectories: Tensor) -> Tensor:
-    """Return for each sequence the sum over its trajectory, (sequences,).
-
-    Args:
-        values: (sequences,) values.
-        trajectories: (sequences,) integers, equal within a trajectory.
-    """
+    """Return for each sequence the sum over its trajectory, (sequences,)."""
     index, count = group_index(trajectories)
     return values.new_zeros(count).index_add(0, index, values)[index]
 

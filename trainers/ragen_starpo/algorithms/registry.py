@@ -169,12 +169,7 @@ class Registry(Generic[A]):
     _algorithms: dict[str, A] = field(default_factory=dict)
 
     def register(self, name: str, **facts: Any) -> Callable[[Function], Function]:
-        """Return a decorator that registers a function and leaves it as it is.
-
-        Args:
-            name: Name in recipes.
-            facts: Attributes of the algorithm's class.
-        """
+        """Return a decorator that registers a function, with `facts` for its class."""
 
         def add(function: Function) -> Function:
             if name in self._algorithms:
@@ -188,11 +183,7 @@ class Registry(Generic[A]):
         return add
 
     def find(self, name: str) -> A:
-        """Return the algorithm of a name.
-
-        Raises:
-            ValueError: No package registers the name.
-        """
+        """Return the algorithm of a name; ValueError if no package registers it."""
         found = self._all().get(name)
         if found is None:
             raise ValueError(str(unknown(self.type.kind, name, self._all())))

@@ -13,13 +13,9 @@ _HUB_FILES = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model.
+    """Return the folder of a model: `smollm2-135m`, a folder, or an id on the Hugging Face hub.
 
-    Args:
-        name: `smollm2-135m` for the bundled model, a folder, or an id on the Hugging Face hub.
-
-    Raises:
-        UserError: The bundled model is not installed, or the model does not exist.
+    UserError if the bundled model is not installed, or the model does not exist.
     """
     if name == _BUNDLED:
         return converted_folder()

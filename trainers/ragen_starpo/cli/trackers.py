@@ -20,9 +20,8 @@ class Tracker(AbstractContextManager[object], Protocol):
 class EventFiles:
     """Writes metrics as scalars into TensorBoard's event files; a context that closes them.
 
-    Args:
-        folder: Folder of the files. Those of an earlier start of the run stay. Readers purge their
-            values of iterations that are repeated.
+    Files of an earlier start of the run stay. Readers purge their values of iterations that are
+    repeated.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -68,18 +68,8 @@ def print_progress(
 ) -> Iterator[None]:
     """Print held-out metrics during training, and the paths of the models at the end.
 
-    The run's files are read, since verl trains in another process.
-
-    Args:
-        name: Name of the recipe.
-        iterations: Number of iterations of the whole run.
-        out: Directory of the run.
-        trackers: Receive all metrics of each iteration.
-        status: Text of the bar until the first iteration is finished.
-
-    Raises:
-        UserError: A tracker failed; raised at the end. After its first error, which is printed at
-            once, it receives nothing more.
+    The run's files are read, since verl trains in another process. A tracker that fails is
+    reported at once, receives nothing more, and causes a UserError at the end.
     """
     from ragen_bench.terminal.console import plain_console
     from ragen_starpo.cli.progress import make_progress_bar
@@ -140,9 +130,7 @@ def print_places(console: Console, run: Path) -> None:
 def read_iteration_metrics(run: Path, timing: Line) -> dict[str, float]:
     """Return the metrics of an iteration by name, and its timings as `seconds/PHASE`.
 
-    Args:
-        run: Directory of the run.
-        timing: Line of `timings.jsonl`, which is written after that of `metrics.jsonl`.
+    A line of `timings.jsonl` is written after that of `metrics.jsonl`.
     """
     from ragen_bench.runs.json_lines import numbered
 
@@ -157,11 +145,8 @@ def read_iteration_metrics(run: Path, timing: Line) -> dict[str, float]:
 def follow_files(callbacks: Mapping[Path, Callable[[Line], None]]) -> Iterator[None]:
     """Call a function with each line that is added to a file while the context lasts.
 
-    Args:
-        callbacks: The function of each file, called in a thread; the file need not exist yet.
-
-    Raises:
-        UserError: A callback failed or a line is broken, which ends the following.
+    It is called in a thread; the file need not exist yet. A UserError in it, or a broken line,
+    ends the following and is raised at the end.
     """
     followers = [FileFollower(file, on_line) for file, on_line in callbacks.items()]
     finished = threading.Event()

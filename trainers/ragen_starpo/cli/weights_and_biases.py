@@ -36,15 +36,10 @@ _SETTINGS = wandb.Settings(
 class WandbRun:
     """A run of Weights & Biases, as a context that finishes it.
 
-    The service's environment variables apply, as `WANDB_MODE=offline`, which only writes files, and
-    `WANDB_PROJECT`.
-
-    Args:
-        folder: The run directory. Its folder `wandb` holds the service's files and the run's id,
-            with which a resumed run continues. Offline, each start writes a new folder there, with
-            the same id.
-        name: Name of the run.
-        settings: All settings of the recipe.
+    The service's environment variables apply, as `WANDB_MODE=offline`, which only writes files,
+    and `WANDB_PROJECT`. The folder `wandb` of the run directory holds the service's files and
+    the run's id, with which a resumed run continues. Offline, each start writes a new folder
+    there, with the same id.
     """
 
     def __init__(self, folder: Path, name: str, settings: Mapping[str, Any]) -> None:
@@ -54,9 +49,8 @@ class WandbRun:
     def __enter__(self) -> WandbRun:
         """Check the service's API key, and ask for one in a terminal.
 
-        Raises:
-            UserError: The key is missing or refused, the service does not answer, or one of its
-                environment variables is invalid.
+        UserError if the key is missing or refused, the service does not answer, or one of
+        its environment variables is invalid.
         """
         if _mode() not in _WITHOUT_SERVER:
             _log_in()
@@ -67,11 +61,7 @@ class WandbRun:
             self._run.finish(exit_code=int(kind is not None))
 
     def write(self, number: int, metrics: Mapping[str, float]) -> None:
-        """Log the metrics of an iteration; the service ignores one that it has already.
-
-        Raises:
-            UserError: The service does not answer.
-        """
+        """Log the metrics of an iteration; the service ignores one that it has already."""
         if self._run is None:
             self._run = self._start()
         self._run.log(dict(metrics), step=number)

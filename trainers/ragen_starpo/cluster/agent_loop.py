@@ -44,15 +44,9 @@ class EpisodeLoop(AgentLoopBase):
     ) -> list[AgentLoopOutput]:
         """Play an episode, again after errors up to the recipe's `rollouts.retries`.
 
-        Args:
-            sampling_params: verl's settings, which are not used.
-            specs: Rollouts of the row's group.
-            temperature: Sampling temperature.
-            session_id: Index of the rollout.
-
-        Returns:
-            A row per sequence. `extra_fields` of the first one has the pickled trajectory or
-            `FailedEpisode`.
+        `specs` are the rollouts of the row's group, and `session_id` is the index of this
+        one. Each sequence becomes a row; `extra_fields` of the first one has the pickled
+        trajectory or `FailedEpisode`.
         """
         spec = specs[session_id]
         retries, begun_anew = recipe_of_text(self.config.ragen.recipe).rollouts.retries, 0

@@ -15,21 +15,12 @@ from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 @dataclass(frozen=True)
 class Responses:
-    """Positions of responses, the tokens after the first prompt, in sequences.
-
-    Attributes:
-        spans: Start and end of each row's response; the end is exclusive.
-    """
+    """Start and exclusive end of each row's response, the tokens after the first prompt."""
 
     spans: tuple[tuple[int, int], ...]
 
     def rows(self, columns: Mapping[str, Tensor], fillers: int) -> TensorDict:
-        """Return columns as verl's jagged responses, followed by fillers with one 0 each.
-
-        Args:
-            columns: (sequences, tokens), aligned as in `TokenBatch`.
-            fillers: Number of fillers.
-        """
+        """Return (sequences, tokens) columns as jagged responses, then fillers with one 0 each."""
         jagged = {}
         for name, column in columns.items():
             rows = [column[row, start:end] for row, (start, end) in enumerate(self.spans)]
@@ -40,10 +31,8 @@ class Responses:
     def column(self, outputs: Tensor, batch: TokenBatch) -> Tensor:
         """Return an engine's outputs as (sequences, tokens), 0 except on sampled tokens.
 
-        Args:
-            outputs: Jagged over whole rows, possibly followed by fillers; position t is about
-                token t + 1.
-            batch: The sequences.
+        They are jagged over whole rows, possibly followed by fillers; position t is about
+        token t + 1.
         """
         column = torch.zeros(batch.mask.shape)
         for row, (output, (start, end)) in enumerate(
@@ -62,13 +51,8 @@ def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
 def divide_rows(rows: int, ranks: int, limit: Limit) -> tuple[int, int]:
     """Return the size of micro-batches, and the number of fillers.
 
-    All ranks get equally many rows, in the fewest micro-batches of equal size. With a token limit,
-    a rank's rows are one micro-batch, which verl divides.
-
-    Args:
-        rows: Number of rows, at least 1.
-        ranks: Number of training processes.
-        limit: Limit of a micro-batch.
+    All ranks get equally many rows, in the fewest micro-batches of equal size. With a token
+    limit, a rank's rows are one micro-batch, which verl divides.
     """
     per_rank = -(-rows // ranks)
     size, extra = micro_batches(per_rank, limit.rows if limit.tokens is None else per_rank)

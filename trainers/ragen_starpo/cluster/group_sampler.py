@@ -32,16 +32,10 @@ _IN_VERL = FailedEpisode("an error in verl, whose traceback is in Ray's logs")
 class GroupSampler(ReplayBuffer):
     """Waits for all groups of an iteration, and filters them.
 
-    Args:
-        sampler_kwargs: The settings of a `FilterSettings`.
-        settings: verl's settings of a replay buffer.
-
-    Attributes:
-        played: Trajectories of the latest sample before the filter, by group and rollout, without
-            failed groups.
-        kept: Those that the filter keeps, in the order of the returned rows; each has a row per
-            sequence.
-        error: Error of the first failed episode of that sample; None if all succeeded.
+    Of the latest sample, `played` has the trajectories before the filter, by group and rollout,
+    without failed groups; `kept` those that the filter keeps, in the order of the returned
+    rows, of which each has one per sequence; `error` the first failed episode's error. Its
+    `sampler_kwargs` are the settings of a `FilterSettings`.
     """
 
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
@@ -59,16 +53,9 @@ class GroupSampler(ReplayBuffer):
     ) -> tuple[KVBatchMeta, dict[str, float]]:
         """Return the rows of the rollouts to learn from, and their fraction.
 
-        Validation keeps all rollouts, and requires all.
-
-        Args:
-            global_steps: Number of the iteration.
-            partition_id: `train` or `val`.
-            batch_size: Number of groups to wait for.
-
-        Raises:
-            UserError: An episode failed by a user's mistake, no group is left, or a held-out
-                episode ended in an error.
+        Validation keeps all rollouts, and requires all. UserError if an episode failed by a
+        user's mistake, no group is left, or a held-out episode failed. `batch_size` is the
+        number of groups.
         """
         self._wait(partition_id, batch_size)
         ended = self._collect_episodes(partition_id)

@@ -30,13 +30,7 @@ _QUIET = 0.02
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a response.
-
-    Attributes:
-        ids: The conversation so far.
-        sampling: Sampling settings; the seed is not used.
-        stream: Labels of the response's random numbers.
-    """
+    """A conversation to respond to; the labels in `stream`, no seed, decide its random numbers."""
 
     ids: tuple[int, ...]
     sampling: Sampling
@@ -46,12 +40,8 @@ class Request:
 class HFServer:
     """Samples as the local driver does: a response's tokens depend on its stream alone.
 
-    The keys and values of conversations are kept between their turns, until there are new weights
-    or the server sleeps.
-
-    Args:
-        model_dir: Folder of the model.
-        largest: Maximum requests per batch.
+    The keys and values of conversations are kept between their turns, until there are new
+    weights or the server sleeps. `largest` is the maximum requests per batch.
     """
 
     def __init__(self, model_dir: str, largest: int) -> None:
@@ -80,14 +70,10 @@ class HFServer:
         conversation: str = "",
         **_: Any,
     ) -> TokenOutput:
-        """Sample a response.
+        """Sample a response to `prompt_ids`; `stream` are the labels of its random numbers.
 
-        Args:
-            request_id: verl's name of the request.
-            prompt_ids: The conversation.
-            sampling_params: `temperature`, `max_tokens` and, if there is one, `stop`.
-            stream: Labels of the response's random numbers.
-            conversation: Name of the conversation, the same for all its turns.
+        `conversation` is the same for all its turns. Of `sampling_params`, `temperature`,
+        `max_tokens` and `stop` are used.
         """
         self._conversations.add(conversation)
         stop = sampling_params.get("stop") or [""]
@@ -164,13 +150,7 @@ class HFAdapter(BaseRollout):
         global_steps: int | None = None,
         **_: Any,
     ) -> None:
-        """Send all weights to the server.
-
-        Args:
-            weights: Weights by the model's own names, with adapters merged.
-            wire_format: Unused: only whole tensors are sent.
-            global_steps: Version of the weights.
-        """
+        """Send all weights to the server, by the model's own names, with adapters merged."""
         state = {name: tensor.cpu() for name, tensor in weights}
         server = ray.get_actor(server_name(torch.distributed.get_rank()))
         await server.take.remote(state, global_steps)
@@ -180,11 +160,7 @@ class HFReplica(RolloutReplica):
     """Starts a server on the node and device of each training process."""
 
     async def launch_servers(self) -> None:
-        """Start the server.
-
-        Raises:
-            UserError: `cluster.tensor_parallel` is above 1.
-        """
+        """Start the server; UserError if `cluster.tensor_parallel` is above 1."""
         if self.world_size != 1:
             raise UserError("the engine hf samples in one process; set cluster.tensor_parallel=1")
         workers: Any = self.workers  # verl types it as None until they exist

@@ -38,13 +38,9 @@ _INPUTS = ("input_ids", "position_ids", "prompts", "responses", "response_mask",
 
 @dataclass(frozen=True)
 class Processes:
-    """verl's groups of processes.
+    """verl's groups of `ranks` processes; those of the policy hold the reference, if there is one.
 
-    Attributes:
-        policy: Trains the policy; holds the reference, if there is one.
-        critic: Trains the critic; None without one.
-        ranks: Processes of a group.
-        adapted: True if the policy has adapters, and is its own reference without them.
+    `adapted`: the policy has adapters, and is its own reference without them.
     """
 
     policy: Any
@@ -54,17 +50,7 @@ class Processes:
 
 
 class Learner:
-    """Computes with the models of verl's processes.
-
-    Args:
-        recipe: The recipe of the run.
-        processes: The processes, with their models.
-        pad: Id of the tokens that fill up batches.
-        computing: Precision, packing and token limit of the models.
-
-    Attributes:
-        settings: Settings of the next iteration.
-    """
+    """Computes with the models of verl's processes; `settings` are those of the next iteration."""
 
     def __init__(
         self, recipe: Recipe, processes: Processes, pad: int, computing: Computing
@@ -78,8 +64,7 @@ class Learner:
     def log_probs(self, batch: TokenBatch) -> Tensor:
         """Return log-probabilities of sampled tokens under the current policy, 0 elsewhere.
 
-        Args:
-            batch: Sequences, which need not be in the queue.
+        The sequences need not be in the queue.
         """
         shards = self.processes.policy.log_probs(
             batch.rows(self._pad_to_ranks(len(batch))),
@@ -115,11 +100,7 @@ class Learner:
 class QueuedModels:
     """The models with a batch in verl's queue, see `ragen_starpo.iteration.Models`.
 
-    Args:
-        learner: The models.
-        rollouts: The rollouts, with their rows in the queue.
-        batch: Tensors of the rows.
-        steps: Indices of the rows of each step; the queue gets fillers for the largest.
+    The queue gets fillers for the largest step.
     """
 
     measures_gap = True

@@ -30,11 +30,7 @@ def policy_loss(
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return a micro-batch's contribution to the policy loss, and its metrics.
 
-    Args:
-        settings: Settings of the loss.
-        model_output: Output of verl's engine.
-        data: verl's rows with the columns of `ragen_starpo.objective`, on response tokens.
-        dp_group: Unused; verl sums over the ranks.
+    `data` has the columns of `ragen_starpo.objective` on response tokens.
     """
     columns = _columns(data, [*POLICY_COLUMNS, *([REFERENCE] if settings.kl else [])])
     mask = columns["mask"]

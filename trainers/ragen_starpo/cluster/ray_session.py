@@ -21,18 +21,10 @@ _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
 
 @contextlib.contextmanager
 def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -> Iterator[None]:
-    """Run a block with Ray, and leave no process of it behind.
+    """Run a block with Ray, and leave no process of it behind; UserError if it does not fit.
 
-    Without an address Ray belongs to this run: neither `RAY_ADDRESS` nor another Ray on this
-    machine is used.
-
-    Args:
-        cluster: The recipe's cluster settings.
-        device: Device that the run trains on.
-        address: `HOST:PORT` of a cluster's head; None to start Ray on this machine.
-
-    Raises:
-        UserError: No cluster answers, or it is too small.
+    Without an address, the `HOST:PORT` of a cluster's head, Ray belongs to this run: neither
+    `RAY_ADDRESS` nor another Ray on this machine is used.
     """
     variables = _variables(device)
     before = dict(os.environ)
@@ -51,11 +43,7 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
 
 
 def check_address(address: str) -> None:
-    """Check that a server listens at an address.
-
-    Raises:
-        UserError: The address is invalid or does not answer.
-    """
+    """Raise UserError if the address is invalid or no server listens at it."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise UserError(f"{address!r} is not an address of Ray; give HOST:PORT, as 10.0.0.1:6379")

@@ -15,11 +15,7 @@ from ragen_starpo.iteration import Rollouts
 
 @dataclass(frozen=True)
 class QueuedRollouts(Rollouts):
-    """The rollouts of an iteration, whose kept ones have rows in verl's queue.
-
-    Attributes:
-        rows: Rows of the kept trajectories, in their order.
-    """
+    """The rollouts of an iteration, and the rows of the kept ones in verl's queue, in order."""
 
     rows: KVBatchMeta
 

@@ -44,18 +44,9 @@ def train(
 ) -> TrainingDirectory:
     """Train to the recipe's last iteration; the same call resumes a killed run.
 
-    Args:
-        recipe: The recipe of the run.
-        model_dir: Folder of the initial model, visible to all nodes.
-        out: Directory of the run, visible to all nodes.
-        overrides: hydra overrides of verl's configuration.
-        address: Address of a Ray cluster; None for this machine alone.
-
-    Returns:
-        The run.
-
-    Raises:
-        UserError: The run cannot begin, or as `ragen_starpo.local.train.resume_run` does.
+    All nodes see `model_dir` and `out`. Without the address of a Ray cluster, this machine
+    alone trains. UserError if the run cannot begin, or as `ragen_starpo.local.train.resume_run`
+    raises it.
     """
     device = device_of(recipe.cluster, address)
     _check_batches(recipe.mini_batch, recipe.cluster)
@@ -77,9 +68,8 @@ def train(
 def device_of(cluster: ClusterSettings, address: str | None) -> Device:
     """Return the device that a run trains on.
 
-    Raises:
-        UserError: This machine lacks GPUs (a cluster is checked later), or vLLM is not installed in
-            its supported version.
+    UserError if this machine lacks GPUs (a cluster is checked later), or vLLM is not installed
+    in its supported version.
     """
     if address is None:
         check_devices(cluster)

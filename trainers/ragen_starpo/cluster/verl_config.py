@@ -105,16 +105,9 @@ _REPLACEMENTS = {
 def verl_config(
     recipe: Recipe, model_dir: Path, device: Device, overrides: Sequence[str] = ()
 ) -> DictConfig:
-    """Return verl's configuration.
+    """Return verl's configuration for a recipe, with hydra overrides of settings in `USERS`.
 
-    Args:
-        recipe: The recipe of the run.
-        model_dir: Folder of the initial model.
-        device: Device of the training processes.
-        overrides: Hydra overrides of settings in `USERS`, as `trainer.logger=[file]`.
-
-    Raises:
-        UserError: An override is invalid, or its setting has no effect.
+    UserError if an override, as `trainer.logger=[file]`, is invalid or has no effect.
     """
     _check_overrides(overrides)
     attention = computing_of(recipe, device).attention

@@ -44,9 +44,8 @@ _AHEAD = "ahead.pt"
 class VerlTrainer(PPOTrainerSync):
     """verl's synchronous trainer with the loop of `ragen_starpo.local.train`.
 
-    Args:
-        config: verl's configuration, with the recipe as JSON in `ragen.recipe` and the directory of
-            the run in `ragen.run`.
+    verl's configuration has the recipe as JSON in `ragen.recipe`, and the directory of the run
+    in `ragen.run`.
     """
 
     driver = "verl"
@@ -60,11 +59,7 @@ class VerlTrainer(PPOTrainerSync):
         self._next: QueuedRollouts | None = None
 
     def fit(self, agent_loop_manager: Any) -> None:
-        """Train to the recipe's last iteration, see `resume_run` for errors.
-
-        Args:
-            agent_loop_manager: verl's manager of the agent loops.
-        """
+        """Train to the recipe's last iteration, see `resume_run` for errors."""
         self.agent_loop_manager = agent_loop_manager
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
         self.logger = _tracking(self.config)
@@ -113,11 +108,7 @@ class VerlTrainer(PPOTrainerSync):
         self.learner.settings = settings
 
     def validate(self, folder: Path) -> dict[str, float]:  # noqa: ARG002 - of the protocol
-        """Return held-out metrics of episodes that the engines play.
-
-        Args:
-            folder: Unused; the engines hold the model.
-        """
+        """Return held-out metrics of episodes that the engines, which hold the model, play."""
         specs = held_out_specs(self.recipe.envs, self.recipe.validation.instances)
         temperature = self.recipe.validation.temperature
         self._submit(_prompts(specs, self.global_steps, VAL, temperature), VAL)
@@ -139,11 +130,7 @@ class VerlTrainer(PPOTrainerSync):
             self._next.save(folder / _AHEAD)
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Continue from a checkpoint.
-
-        Raises:
-            UserError: The checkpoint has another number of processes.
-        """
+        """Continue from a checkpoint; UserError if it has another number of processes."""
         # Free the engines' memory for the optimiser's state.
         self.checkpoint_manager.sleep_replicas()
         for name, group in self._groups():

@@ -58,13 +58,10 @@ class PolicyWorker(ActorRolloutRefWorker):
 
     @_on_all_ranks
     def save_model(self, folder: str, model_dir: str) -> None:
-        """Write a folder that transformers reads, with adapters merged.
+        """Write a folder that transformers reads, with adapters merged and the tokenizer copied.
 
-        All ranks gather the weights, and rank 0 writes.
-
-        Args:
-            folder: Folder to write; an existing one is replaced at the end.
-            model_dir: Folder of the initial model, whose tokenizer is copied.
+        All ranks gather the weights, and rank 0 writes; an existing folder is replaced at
+        the end.
         """
         weights = {name: tensor.cpu() for name, tensor in merged_weights(self._module)}
         if torch.distributed.get_rank() == 0:
@@ -78,11 +75,7 @@ class PolicyWorker(ActorRolloutRefWorker):
     ) -> Tensor:
         """Return log-probabilities of the sampled tokens of this rank's rows; 0 elsewhere.
 
-        Args:
-            batch: Equally many rows per rank, in the order of the ranks.
-            micro_batch: Maximum rows per forward pass.
-            temperature: Divisor of the logits.
-            computing: The model's settings.
+        The batch has equally many rows per rank, in the order of the ranks.
         """
         data = _select_rows(batch, {}, micro_batch, temperature, computing)
         return read_rows(data).align(compute_outputs(self.actor, data)["log_probs"])
@@ -97,16 +90,7 @@ class PolicyWorker(ActorRolloutRefWorker):
         temperature: float,
         computing: Computing,
     ) -> float:
-        """Return the norm of a loss's gradient over all ranks' rows, without taking a step.
-
-        Args:
-            batch: Equally many rows per rank, in the order of the ranks.
-            columns: Tensors with one entry per row.
-            loss_fn: Loss function of the policy.
-            micro_batch: Maximum rows per forward pass.
-            temperature: Divisor of the logits.
-            computing: The model's settings.
-        """
+        """Return the norm of a loss's gradient over all ranks' rows, without taking a step."""
         data = _select_rows(batch, columns, micro_batch, temperature, computing)
         loss = loss_on_rows(loss_fn, processes=torch.distributed.get_world_size())
         return compute_gradient_norm(self.actor, data, loss)

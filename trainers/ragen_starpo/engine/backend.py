@@ -43,13 +43,8 @@ _CHECKPOINT = "model_world_size_1_rank_0.pt"
 class ModelSpec:
     """A worker's model and its settings.
 
-    Attributes:
-        kind: Type of the model.
-        model_dir: Folder of the model.
-        optimiser: Optimiser settings; None for a frozen model.
-        lora: Adapter settings; None to train all weights.
-        seed: Seed of newly initialised weights: adapters and the value head.
-        computing: Precision, packing and size of micro-batches.
+    A frozen model has no optimiser. The seed is that of new weights: adapters and the value
+    head.
     """
 
     kind: Kind
@@ -61,13 +56,10 @@ class ModelSpec:
 
 
 class Backend:
-    """A model with its optimiser.
+    """A model with its optimiser; UserError if the model cannot be loaded.
 
-    One process has nothing to shard. FSDP2 is used because, unlike verl's other engines, it keeps
-    the names and shapes of parameters, which LoRA, checkpoints and saving rely on.
-
-    Raises:
-        UserError: The model cannot be loaded.
+    One process has nothing to shard. FSDP2 is used because, unlike verl's other engines, it
+    keeps the names and shapes of parameters, which LoRA, checkpoints and saving rely on.
     """
 
     def __init__(self, spec: ModelSpec) -> None:
@@ -93,12 +85,8 @@ class Backend:
     def step(self, data: TensorDict, loss: Callable[..., Any]) -> dict[str, float]:
         """Take one step of the optimiser and of its schedule.
 
-        Args:
-            data: The mini-batch, as verl's rows.
-            loss: Loss function with verl's signature, called for each micro-batch.
-
-        Returns:
-            `loss`, `grad_norm` before clipping, and `lr`, the learning rate of this step.
+        The loss has verl's signature and is called for each micro-batch. Returns `loss`,
+        `grad_norm` before clipping, and `lr`, the learning rate of this step.
         """
         rate = float(self.worker.engine.optimizer.param_groups[0]["lr"])
         tensordict_utils.assign_non_tensor(data, update_lr_scheduler=True)
@@ -127,13 +115,7 @@ class Backend:
             self.worker.save_checkpoint(str(draft))
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Restore a checkpoint and the global random states (torch, NumPy, Python).
-
-        The checkpoint is unpickled: load only files that you wrote yourself.
-
-        Raises:
-            UserError: The folder has no checkpoint, or one of another model.
-        """
+        """Restore a checkpoint and the global random states; see `Policy.load_checkpoint`."""
         if not (folder / _CHECKPOINT).is_file():
             raise UserError(f"no checkpoint in {str(folder)!r}: it has no {_CHECKPOINT}")
         try:
@@ -156,11 +138,7 @@ def compute_gradient_norm(worker: Any, data: TensorDict, loss: Callable[..., Any
     """Return the norm of a loss's gradient without taking a step.
 
     Weights, optimiser, schedule and torch's random states, which dropout uses, do not change.
-
-    Args:
-        worker: A `TrainingWorker` of verl with an engine of `ragen_starpo.engine.engines`.
-        data: The mini-batch, as verl's rows.
-        loss: Loss function with verl's signature, called for each micro-batch.
+    The worker has an engine of `ragen_starpo.engine.engines`.
     """
     previous, worker.loss_fn, worker.engine.skips_step = worker.loss_fn, loss, True
     try:

@@ -54,10 +54,8 @@ def isolate_rng() -> AbstractContextManager[None]:
 class _EngineFixes:
     """Changes to verl's engines that policies and critics share.
 
-    Attributes:
-        auto_class: Class of transformers that loads the model.
-        new: Names of weights that a folder need not have.
-        skips_step: True to compute the gradient's norm without a step.
+    A folder need not have the weights in `new`. With `skips_step`, a step only computes the
+    gradient's norm.
     """
 
     auto_class: ClassVar[Any]
@@ -71,11 +69,7 @@ class _EngineFixes:
     optimizer: Any
 
     def initialize(self) -> None:
-        """Build the model, and check that its rows can be packed if they will be.
-
-        Raises:
-            UserError: The model mixes packed rows.
-        """
+        """Build the model; UserError if its rows will be packed and it mixes them."""
         super().initialize()  # type: ignore[misc]
         if self.model_config.use_remove_padding:
             self._check_packing()
@@ -96,12 +90,10 @@ class _EngineFixes:
     def _build_module(self) -> Any:
         """Load the model with the attention implementation of its configuration.
 
-        Defects of verl 0.9.1: `load_valuehead_model` always asks for flash-attention, so no critic
-        loads without that package. Weights that a policy's folder lacks are random without an
-        error, see `load_weights`. Models without `num_key_value_heads`, as GPT-2, are refused.
-
-        Raises:
-            UserError: A setting is not supported.
+        Defects of verl 0.9.1: `load_valuehead_model` always asks for flash-attention, so no
+        critic loads without that package. Weights that a policy's folder lacks are random
+        without an error, see `load_weights`. Models without `num_key_value_heads`, as
+        GPT-2, are refused.
         """
         self._check_settings()
         config = self.model_config.hf_config
@@ -224,13 +216,7 @@ def compute_log_probs(
     labels: Tensor,
     inplace_backward: bool = False,  # noqa: ARG001 - verl's name
 ) -> Tensor:
-    """Return the log-probability of each label, normalising many rows of logits at once.
-
-    Args:
-        logits: (tokens, vocabulary).
-        labels: (tokens,) ids.
-        inplace_backward: Unused; verl's function has it.
-    """
+    """Return the log-probability of each label, normalising many rows of logits at once."""
     rows = max(1, _AT_ONCE // logits.shape[-1])
     # Half precision is too coarse for a sum over a vocabulary.
     norms = torch.cat([torch.logsumexp(part.float(), dim=-1) for part in torch.split(logits, rows)])

@@ -19,14 +19,10 @@ _WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", "
 
 
 def write_model(folder: Path, state: Mapping[str, Tensor], config: Any, model_dir: Path) -> None:
-    """Write a language model's folder.
+    """Write a language model's weights, by its own names, to an empty folder.
 
-    Args:
-        folder: An empty folder.
-        state: All weights, by the model's own names.
-        config: The model's configuration.
-        model_dir: The folder it was loaded from, whose tokenizer, chat template and generation
-            settings are copied byte by byte.
+    Tokenizer, chat template and generation settings are copied byte by byte from `model_dir`,
+    the folder it was loaded from.
     """
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]

@@ -15,11 +15,7 @@ _SHOWN = 3
 
 
 def check_folder(model_dir: Path) -> None:
-    """Check that a folder looks like a model's.
-
-    Raises:
-        UserError: The folder has no config.json.
-    """
+    """Raise UserError if a folder has no config.json, so no model."""
     if not (model_dir / "config.json").is_file():
         raise UserError(
             f"no model to train in {str(model_dir)!r}: a folder with config.json and "
@@ -28,19 +24,11 @@ def check_folder(model_dir: Path) -> None:
 
 
 def load_weights(auto_class: Any, model_dir: str, config: Any, new: frozenset[str]) -> Any:
-    """Return a model in float32 whose weights all come from a folder.
+    """Return a model in float32 whose weights all come from a folder; UserError if it lacks some.
 
-    transformers fills missing weights with random ones and only prints a table; training would then
-    start from another model than the user meant.
-
-    Args:
-        auto_class: A class of transformers.
-        model_dir: The folder.
-        config: The configuration, which names the attention implementation.
-        new: Names of weights that may be missing; they are drawn from torch's generator.
-
-    Raises:
-        UserError: The folder lacks weights.
+    transformers fills missing weights with random ones and only prints a table; training would
+    then start from another model than the user meant. Weights named in `new` may be missing;
+    they are drawn from torch's generator.
     """
     try:
         module, info = auto_class.from_pretrained(

@@ -15,11 +15,8 @@ def merged_weights(module: Any) -> Iterator[tuple[str, Tensor]]:
     """Yield copies of all weights by the model's own names, one full tensor at a time.
 
     Adapters are merged: W + B A alpha / rank (LoRA, arXiv 2106.09685, section 4.1). verl's own
-    merge omits layers outside its FSDP units and returns bfloat16. All ranks of a sharded model
-    must call it, since each tensor is gathered.
-
-    Args:
-        module: An engine's module, with DTensors.
+    merge omits layers outside its FSDP units and returns bfloat16. All ranks of a sharded
+    model, an engine's module with DTensors, must call it, since each tensor is gathered.
     """
     state = module.state_dict()
     adapters = getattr(module, "peft_config", None)

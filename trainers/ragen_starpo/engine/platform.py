@@ -35,9 +35,7 @@ _ONE_PROCESS = {
 def prepare() -> None:
     """Prepare verl for workers in this process; later calls do nothing.
 
-    Raises:
-        UserError: verl is not installed in the supported version, or the process is one of
-            several.
+    UserError if the supported version is not installed, or the process is one of several.
     """
     _import()
     _join_group()
@@ -50,11 +48,7 @@ def release() -> None:
 
 
 def check_version() -> None:
-    """Check that the supported version of verl is installed.
-
-    Raises:
-        UserError: Another version is installed.
-    """
+    """Raise UserError if another version of verl than the supported one is installed."""
     installed = importlib.metadata.version("verl")
     if installed != SUPPORTED_VERL:
         raise UserError(

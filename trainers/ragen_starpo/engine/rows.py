@@ -22,12 +22,10 @@ _COLUMN = "column:"
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a micro-batch, without fillers.
+    """The rows of a micro-batch without fillers, where `real`, (rows of verl,), is False.
 
-    Attributes:
-        real: (rows of verl,) False on fillers.
-        mask: (rows, tokens) 1 on sampled tokens.
-        columns: Tensors with one entry per row, `mask` included.
+    `mask` is (rows, tokens), 1 on sampled tokens; `columns` have one entry per row, and include
+    it.
     """
 
     real: Tensor
@@ -40,12 +38,7 @@ class Rows:
 
 
 def check_batch(batch: TokenBatch, columns: Mapping[str, Tensor]) -> None:
-    """Check that a batch can be trained on, with its columns.
-
-    Raises:
-        ValueError: The batch has no sampled token, a sequence begins with one, or a column has
-            another number of rows.
-    """
+    """Raise ValueError if a batch cannot be trained on with its columns."""
     if not len(batch) or not batch.mask.any():
         raise ValueError("the batch has no sampled token")
     if batch.mask[:, 0].any():
@@ -66,10 +59,6 @@ def micro_batches(rows: int, largest: int) -> tuple[int, int]:
 
     verl requires equal sizes. The number of micro-batches is minimal, then their size, so there
     are fewer fillers than micro-batches.
-
-    Args:
-        rows: Number of rows, at least 1.
-        largest: Maximum rows of a micro-batch, at least 1.
     """
     count = ceil(rows / largest)
     size = ceil(rows / count)
@@ -78,12 +67,7 @@ def micro_batches(rows: int, largest: int) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Limit:
-    """The limit of a micro-batch.
-
-    Attributes:
-        rows: Maximum rows; used if `tokens` is None.
-        tokens: Maximum tokens of packed rows.
-    """
+    """The limit of a micro-batch: tokens of packed rows or, if that is None, rows."""
 
     rows: int
     tokens: int | None = None
@@ -91,8 +75,8 @@ class Limit:
     def division(self, size: int) -> dict[str, bool | int]:
         """Return verl's settings of micro-batches.
 
-        With a token limit, verl groups rows by length into the fewest micro-batches of about equal
-        work. Otherwise each has `size` rows.
+        With a token limit, verl groups rows by length into the fewest micro-batches of
+        about equal work. Otherwise each has `size` rows.
         """
         if self.tokens is None:
             return {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": size}
@@ -102,11 +86,8 @@ class Limit:
 def limit_of(rows: int, computing: Computing, longest: int) -> Limit:
     """Return the limit of micro-batches that keeps memory within the recipe's settings.
 
-    Args:
-        rows: Maximum rows that the recipe allows.
-        computing: The model's settings. Padded rows are counted as if all were the longest.
-        longest: Tokens of the longest row. The limit of packed rows is never below it, since verl
-            has one limit for all micro-batches.
+    Padded rows are counted as if all were the longest. The limit of packed rows is never below
+    the longest one's tokens, since verl has one limit for all micro-batches.
     """
     if computing.tokens is None:
         return Limit(rows)
@@ -125,16 +106,9 @@ def to_verl(
 ) -> TensorDict:
     """Return a batch for verl's worker, with micro-batches of at most `largest` rows.
 
-    A filler has one token, which is not sampled.
-
-    Args:
-        batch: Sequences, see `check_batch`.
-        columns: Tensors with one entry per row of the batch.
-        largest: Maximum rows of a micro-batch.
-        temperature: Divisor of the logits.
-        computing: The model's settings; a token limit in it replaces `largest`.
-        longest: Tokens of the longest row over all processes, which must compute equally many
-            micro-batches; 0 for one process.
+    A filler has one token, which is not sampled. A token limit in `computing` replaces
+    `largest`. `longest` has the tokens of the longest row over all processes, which must
+    compute equally many micro-batches; 0 for one process.
     """
     lengths = batch.attention.sum(1).clamp(min=1).tolist()
     limit = limit_of(largest, computing, max(longest, *lengths))

@@ -111,11 +111,9 @@ class _TrainedModel(_Model):
     def load_checkpoint(self, folder: Path) -> None:
         """Restore a checkpoint; on a CPU, training then continues bit for bit.
 
-        The checkpoint is unpickled: load only files that you wrote yourself. It also sets the
-        global random states of torch, NumPy and Python.
-
-        Raises:
-            UserError: The folder has no checkpoint, or one of another model.
+        The checkpoint is unpickled: load only files that you wrote yourself. It also sets
+        the global random states of torch, NumPy and Python. UserError if it is missing, or
+        of another model.
         """
         self._backend.load_checkpoint(folder)
 
@@ -143,18 +141,10 @@ class Reference(_LanguageModel):
 class Policy(_LanguageModel, _TrainedModel):
     """A language model that is trained, in float32.
 
-    Args:
-        model_dir: Folder that transformers reads.
-        optimiser: Optimiser settings of the weights or adapters.
-        micro_batch_size: Maximum sequences per forward pass. A mini-batch of any size is divided
-            into the fewest equal micro-batches; one-token fillers, which the loss function never
-            sees, complete the last one.
-        lora: Adapter settings; None to train all weights.
-        seed: Seed of new adapters.
-        computing: Precision, packing and token limit of micro-batches.
-
-    Raises:
-        UserError: The folder has no model.
+    A mini-batch of any size is divided into the fewest equal micro-batches of at most
+    `micro_batch_size` sequences; one-token fillers, which the loss function never sees,
+    complete the last one. The seed is that of new adapters. UserError if the folder has no
+    model.
     """
 
     def __init__(
@@ -180,17 +170,10 @@ class Policy(_LanguageModel, _TrainedModel):
     ) -> dict[str, float]:
         """Take one step of the optimiser on all these sequences.
 
-        For supervised training, `loss_fn` returns minus the weighted sum of log-probabilities.
-
-        Args:
-            batch: The mini-batch.
-            columns: Tensors with one entry per row of the batch, as `advantages`.
-            loss_fn: Loss function, see `Contribution`; called once per micro-batch.
-            temperature: Temperature of the rollouts.
-
-        Returns:
-            The means of `loss_fn`; `loss`; `lr`, the learning rate of this step; and `grad_norm`
-            before clipping. If `grad_norm` is not finite, no step was taken.
+        For supervised training, `loss_fn` returns minus the weighted sum of
+        log-probabilities. Columns have one entry per row of the batch. Returns the means of
+        `loss_fn`; `loss`; `lr`, the learning rate of this step; and `grad_norm` before
+        clipping. If `grad_norm` is not finite, no step was taken.
         """
         return self._step(batch, columns, _POLICY_OUTPUTS, loss_fn, temperature)
 
@@ -262,11 +245,9 @@ def loss_on_rows(
 ) -> Callable[..., Any]:
     """Return a loss function with verl's signature, on rows from `to_verl`; it has no metrics.
 
-    Args:
-        loss_fn: Takes a model's outputs and the columns of the same rows.
-        names: Names of the outputs.
-        processes: Number of training processes. verl averages their gradients, while contributions
-            add up, so the loss is multiplied by it.
+    `loss_fn` takes the outputs in `names` and the columns of the same rows. verl averages the
+    gradients of training processes, while contributions add up, so the loss is multiplied by
+    their number.
     """
     from ragen_starpo.engine import rows
 

@@ -25,19 +25,10 @@ from ragen_starpo.rollout.trajectory import TokenTrajectory
 class Actor:
     """Plays the rollouts of each iteration.
 
-    Instances, noise and tokens depend on the recipe's seed and the number of the iteration alone,
-    so a resumed run plays the same rollouts.
-
-    Args:
-        folder: Folder of the initial model.
-        recipe: The recipe of the run.
-        dtype: Dtype of the computation; a published model may have 16 bits, the trainer's has 32.
-
-    Attributes:
-        error: Error of the first failed episode of the latest rollouts; None if all succeeded.
-
-    Raises:
-        UserError: The model or an environment is missing, or a response has no room.
+    Instances, noise and tokens depend on the recipe's seed and the number of the iteration
+    alone, so a resumed run plays the same rollouts. A published model may have 16 bits, the
+    trainer's has 32. `error` is that of the first failed episode of the latest rollouts.
+    UserError if the model or an environment is missing, or a response has no room.
     """
 
     def __init__(self, folder: Path, recipe: Recipe, dtype: torch.dtype = torch.float32) -> None:
@@ -63,17 +54,9 @@ class Actor:
         self._loaded.model.load_state_dict(weights)
 
     def rollouts(self, iteration: int, temperature: float) -> list[TokenTrajectory]:
-        """Play the rollouts of an iteration, by instance.
+        """Play the rollouts of an iteration, by instance, without groups of a failed episode.
 
-        Args:
-            iteration: Number of the iteration, from 0.
-            temperature: Sampling temperature.
-
-        Returns:
-            Their trajectories, without groups that have a failed episode.
-
-        Raises:
-            UserError: No group is left.
+        UserError if no group is left.
         """
         specs = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
         begun: dict[RolloutSpec, Episode] = {}

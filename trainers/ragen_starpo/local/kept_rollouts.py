@@ -29,17 +29,8 @@ def save_rollouts(
 ) -> None:
     """Write the first groups of an iteration as a run directory of the harness.
 
-    Instances are drawn at random, so the first ones are a fair sample.
-
-    Args:
-        folder: The run directory; an old one is replaced.
-        recipe: The recipe of the training run.
-        number: Number of the iteration, from 0.
-        temperature: Sampling temperature.
-        records: All rollouts before the filter, by group.
-
-    Raises:
-        OSError: The file cannot be written.
+    Instances are drawn at random, so the first ones are a fair sample. `records` are all
+    rollouts before the filter, by group. An old directory is replaced.
     """
     saved = records[: recipe.records.groups * recipe.rollouts.samples]
     config = _config(recipe, number, temperature, _envs(recipe, saved))

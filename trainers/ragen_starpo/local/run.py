@@ -61,11 +61,7 @@ class TrainingDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other writers out.
-
-        Raises:
-            UserError: Another process is writing.
-        """
+        """Keep other writers out; UserError if another process is writing."""
         try:
             with FileLock(self.path / ".lock", timeout=0):
                 yield
@@ -75,13 +71,8 @@ class TrainingDirectory:
     def resume(self, driver: str) -> tuple[int, Path] | None:
         """Return the next iteration and the checkpoint before it, and drop later results.
 
-        Without a checkpoint the run starts over, and None is returned.
-
-        Args:
-            driver: The driver that continues.
-
-        Raises:
-            UserError: Another driver wrote the checkpoint.
+        Without a checkpoint the run starts over, and None is returned. UserError if another
+        driver wrote the checkpoint.
         """
         checkpoints, done = _checkpoints(self.path), iterations_done(self.path)
         if checkpoints:
@@ -100,12 +91,7 @@ class TrainingDirectory:
 
     @contextmanager
     def checkpoint(self, done: int, driver: str) -> Iterator[Path]:
-        """Give an empty folder for a checkpoint, and keep the latest two.
-
-        Args:
-            done: Number of iterations.
-            driver: The driver that writes it.
-        """
+        """Give an empty folder for the checkpoint of a driver, and keep the latest two."""
         with replacing_folder(self.path / "checkpoints" / _name(done)) as draft:
             yield draft
             (draft / _DRIVER).write_text(driver + "\n", encoding="utf-8")
@@ -124,11 +110,7 @@ class TrainingDirectory:
         return read_whole(file) if file.exists() else {}
 
     def append(self, name: str, line: dict[str, Any]) -> None:
-        """Add a line to a file of lines.
-
-        Raises:
-            UserError: The file cannot be written.
-        """
+        """Add a line to a file of lines; UserError if it cannot be written."""
         append(self.path / name, line)
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
@@ -147,15 +129,9 @@ class TrainingDirectory:
 
 
 def check_run(path: Path, recipe: Recipe) -> None:
-    """Check that a directory can hold a recipe's run, without changing it.
+    """Raise UserError if a directory cannot hold a recipe's run; change nothing.
 
-    Args:
-        path: The directory, which need not exist.
-        recipe: The recipe of the run.
-
-    Raises:
-        UserError: The directory has other contents or cannot be made, or the user's own reward does
-            not exist.
+    It need not exist. The error may also be that of the user's own reward.
     """
     check_place(path)
     settings = _settings(recipe)
@@ -181,12 +157,7 @@ def check_run(path: Path, recipe: Recipe) -> None:
 
 
 def is_finished(path: Path, iterations: int) -> bool:
-    """Return whether a run has completed all its iterations.
-
-    Args:
-        path: The directory, which need not exist.
-        iterations: Number of iterations of the run.
-    """
+    """Return whether a run, whose directory need not exist, has completed all its iterations."""
     if iterations not in _checkpoints(path) or not (path / "final").is_dir():
         return False
     # A run that a warning stopped has more lines than its last checkpoint.
@@ -194,11 +165,7 @@ def is_finished(path: Path, iterations: int) -> bool:
 
 
 def iterations_done(path: Path) -> int:
-    """Return the number of iterations in a run's latest checkpoint, or 0.
-
-    Args:
-        path: The directory, which need not exist.
-    """
+    """Return the number of iterations in a run's latest checkpoint, or 0 without any."""
     return max(_checkpoints(path), default=0)
 
 
@@ -228,11 +195,8 @@ def _relevant_settings(settings: Mapping[str, Any], acts: bool) -> dict[str, Any
     """Return the settings that a run's weights depend on.
 
     Others are the number of iterations, the name, saved rollouts and diagnostics, except that a
-    monitor that acts watches the metrics of thoughts.
-
-    Args:
-        settings: Settings of a recipe; an old one has no table of diagnostics.
-        acts: True if the monitor acts.
+    monitor that acts watches the metrics of thoughts. An old recipe has no table of
+    diagnostics.
     """
     thoughts = settings.get("diagnostics", {}).get("thoughts", 0) if acts else 0
     ignored = {"iterations": 0, "name": "", "records": {}, "diagnostics": {"thoughts": thoughts}}

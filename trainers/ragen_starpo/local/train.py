@@ -24,8 +24,7 @@ OnIteration: TypeAlias = Callable[[Iteration], None]
 class TrainingDriver(Protocol):
     """A trainer that `resume_run` drives, in one process or in many.
 
-    Attributes:
-        driver: Name of the command; another driver cannot use its checkpoints.
+    Another `driver`, named as its command, cannot use its checkpoints.
     """
 
     driver: str
@@ -85,18 +84,9 @@ def resume_run(
 ) -> None:
     """Iterate from the latest checkpoint, or the first iteration, to the last one.
 
-    With a validation, the initial and the last model are measured too.
-
-    Args:
-        recipe: The recipe of the run.
-        trainer: The driver, as it was made.
-        run: The directory of the run.
-        on_iteration: Called after each iteration.
-
-    Raises:
-        UserError: The filter kept nothing for too many iterations, or a confirmed warning ends
-            the run; `final/` is written in both cases. Or if another process writes the run, or
-            another driver did.
+    With a validation, the initial and the last model are measured too. UserError if the filter
+    kept nothing for too many iterations, or a confirmed warning ends the run; `final/` is
+    written in both cases. Or if another process writes the run, or another driver did.
     """
     with run.lock():
         _iterate(recipe, trainer, run, on_iteration)

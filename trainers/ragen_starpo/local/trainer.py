@@ -23,15 +23,7 @@ from ragen_starpo.rollout.trajectory import TokenBatch
 
 
 class Trainer:
-    """Trains in one process.
-
-    Args:
-        folder: Folder of the initial model.
-        recipe: The recipe of the run.
-
-    Raises:
-        UserError: The model or an environment is missing.
-    """
+    """Trains in one process; UserError if the initial model or an environment is missing."""
 
     driver = "local"
 
@@ -82,11 +74,7 @@ class Trainer:
             model.save_checkpoint(folder / name)
 
     def load_checkpoint(self, folder: Path) -> None:
-        """Continue from a checkpoint.
-
-        Raises:
-            UserError: The folder has no checkpoint, or one of another recipe.
-        """
+        """Continue from a checkpoint; UserError if there is none, or one of another recipe."""
         for name, model in self._trained_models():
             model.load_checkpoint(folder / name)
         self._actor.load_weights(self.policy.state_for_rollout())

@@ -30,18 +30,9 @@ def validate(
 ) -> dict[str, float]:
     """Return a model's metrics on the val split.
 
-    Args:
-        folder: Folder that transformers reads.
-        envs: Ids of the environments.
-        response_format: Format of the responses.
-        max_tokens: Maximum tokens per response.
-        settings: Instances and temperature. Noise and sampling have seed 0, so that models are
-            compared on the same episodes.
-        history: Past turns in the prompt.
-
-    Returns:
-        `success`, the mean over environments; and `NAME/success`, `NAME/low` and `NAME/high`, the
-        success rate of each with its 95 % interval.
+    Noise and sampling have seed 0, so that models are compared on the same episodes. `success`
+    is the mean over environments; `NAME/success`, `NAME/low` and `NAME/high` are the success
+    rate of each with its 95 % interval.
     """
     model = HFModel(str(folder), _SLOTS)
     stop = stop_text(response_format, constrain=False)
@@ -57,12 +48,7 @@ def validate(
 
 
 def held_out_metrics(records: Sequence[EpisodeRecord], envs: Sequence[str]) -> dict[str, float]:
-    """Return the metrics of held-out episodes, see `validate`.
-
-    Args:
-        records: Episodes of all environments.
-        envs: Their ids.
-    """
+    """Return the metrics of held-out episodes of all environments, see `validate`."""
     env_metrics: dict[str, float] = {}
     rates = []
     for env in map(env_id, envs):

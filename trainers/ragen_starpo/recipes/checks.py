@@ -1,165 +1,134 @@
-"""Checks of contradictions between settings.
-
-Each check returns an error line that names the setting to change, or None.
-"""
+"""Checks of contradictions between settings, as error lines that name the setting to change."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ragen_envs.core.game_spec import NAMESPACE
 from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS
-from ragen_starpo.recipes.sections import (
-    AdvantageSettings,
-    ClusterSettings,
-    CorrectionSettings,
-    DiagnosticsSettings,
-    FilterSettings,
-    LossSettings,
-    MixtureSettings,
-    MonitorSettings,
-    OptimiserSettings,
-    RolloutSettings,
-    ShapingSettings,
-)
+
+if TYPE_CHECKING:
+    from ragen_starpo.recipes.recipe import Recipe
 
 
-def check_groups(
-    envs: Sequence[str], rollouts: RolloutSettings, group_filter: FilterSettings
-) -> str | None:
+def find_problems(recipe: Recipe) -> Iterator[str]:
+    """Yield the problems of a recipe; later checks rely on earlier ones to have found none."""
+    for check in (_check_groups, _check_mixture, _check_steps, _check_thoughts, _check_warnings):
+        yield from check(recipe)
+
+
+def _check_groups(recipe: Recipe) -> Iterator[str]:
     """Check that the environments are unique and have a group each, and that returns can differ."""
+    envs, rollouts, strategy = recipe.envs, recipe.rollouts, recipe.filter.strategy
     if not envs:
-        return "envs: name at least one environment"
+        yield "envs: name at least one environment"
     if rollouts.instances < len(envs):
-        return (
+        yield (
             f"rollouts.instances: {rollouts.instances} is fewer than the {len(envs)} environments; "
             f"raise it to {len(envs)}"
         )
     for env, times in Counter(name.removeprefix(f"{NAMESPACE}/") for name in envs).items():
         if times > 1:
-            return f"envs: {env} occurs {times} times; name it once, and set its mixture.shares"
-    if rollouts.samples < 2 and FILTERS.find(group_filter.strategy).compares_returns:
-        return (
-            f"filter.strategy: {group_filter.strategy} compares the returns of a group, which "
+            yield f"envs: {env} occurs {times} times; name it once, and set its mixture.shares"
+    if rollouts.samples < 2 and FILTERS.find(strategy).compares_returns:
+        yield (
+            f"filter.strategy: {strategy} compares the returns of a group, which "
             "needs two rollouts; set filter.strategy=all, or raise rollouts.samples"
         )
-    return None
 
 
-def check_mixture(
-    envs: Sequence[str],
-    mixture: MixtureSettings,
-    advantage: AdvantageSettings,
-    rollouts: RolloutSettings,
-) -> str | None:
+def _check_mixture(recipe: Recipe) -> Iterator[str]:
     """Check the environments of the tables, and that normalise=deviation has a group baseline.
 
     Returns are divided by their std and not centred. Returns that hardly vary around a mean other
     than 0 become huge, and only a baseline of the group removes that mean.
     """
+    envs, mixture, estimator = recipe.envs, recipe.mixture, recipe.advantage.estimator
     for table, names in (("shares", mixture.shares), ("scales", mixture.scales)):
         for env in names:
             if env not in envs:
-                return f"mixture.{table}: {env} is not in the recipe's envs: {', '.join(envs)}"
+                yield f"mixture.{table}: {env} is not in the recipe's envs: {', '.join(envs)}"
     if mixture.normalise != "deviation":
-        return None
-    if not ESTIMATORS.find(advantage.estimator).whole_returns:
+        return
+    if not ESTIMATORS.find(estimator).whole_returns:
         others = [name for name in ESTIMATORS.names() if ESTIMATORS.find(name).whole_returns]
-        return (
-            "mixture.normalise: deviation needs a baseline of each group, which "
-            f"{advantage.estimator} lacks; set normalise=scales, or advantage.estimator to one "
+        yield (
+            f"mixture.normalise: deviation needs a baseline of each group, which {estimator} "
+            "lacks; set normalise=scales, or advantage.estimator to one "
             f"of {', '.join(others)}"
         )
-    if rollouts.samples < 2:
-        return (
+    if recipe.rollouts.samples < 2:
+        yield (
             "mixture.normalise: deviation needs a baseline of each group, so at least two "
             "rollouts; set normalise=scales, or raise rollouts.samples"
         )
-    return None
 
 
-def check_schedule(name: str, optimiser: OptimiserSettings, max_steps: int) -> str | None:
-    """Check that the learning rate does not reach 0 before the run may end."""
-    if 0 < optimiser.decay_steps < max_steps:
-        return (
-            f"{name}.decay_steps: the run may take {max_steps} steps, and the rate "
-            f"is 0 after {optimiser.decay_steps}"
-        )
-    return None
-
-
-def check_advantage(advantage: AdvantageSettings) -> str | None:
-    """Check that the estimator supports the credit."""
-    estimator = ESTIMATORS.find(advantage.estimator)
-    if estimator.credit in (None, advantage.credit):
-        return None
-    reason = "compares whole returns" if estimator.whole_returns else "needs each turn's reward"
-    return f"advantage.credit: {estimator.name} {reason}; set {estimator.credit}"
-
-
-def check_aggregation(loss: LossSettings) -> str | None:
-    """Check that the aggregation has its divisor."""
-    if loss.aggregation == "seq-mean-token-sum-norm" and loss.horizon is None:
-        return (
+def _check_steps(recipe: Recipe) -> Iterator[str]:
+    """Check that no learning rate reaches 0 too early, and the settings of advantages and loss."""
+    for name, optimiser in (("optimiser", recipe.optimiser), ("critic", recipe.critic)):
+        if 0 < optimiser.decay_steps < recipe.max_steps:
+            yield (
+                f"{name}.decay_steps: the run may take {recipe.max_steps} steps, and the rate "
+                f"is 0 after {optimiser.decay_steps}"
+            )
+    estimator = ESTIMATORS.find(recipe.advantage.estimator)
+    if estimator.credit not in (None, recipe.advantage.credit):
+        reason = "compares whole returns" if estimator.whole_returns else "needs each turn's reward"
+        yield f"advantage.credit: {estimator.name} {reason}; set {estimator.credit}"
+    if recipe.loss.aggregation == "seq-mean-token-sum-norm" and recipe.loss.horizon is None:
+        yield (
             "loss.horizon: seq-mean-token-sum-norm divides by it; set it, as to the maximum "
             "response tokens of an episode, rollouts.max_tokens times turns"
         )
-    return None
 
 
-def check_thoughts(
-    shaping: ShapingSettings,
-    diagnostics: DiagnosticsSettings,
-    response_format: str,
-    rollouts: RolloutSettings,
-) -> str | None:
+def _check_thoughts(recipe: Recipe) -> Iterator[str]:
     """Check that responses have the thoughts that reward terms and diagnostics read."""
-    if diagnostics.thoughts and rollouts.instances * rollouts.samples < 2:
-        return (
+    response_format, measured = recipe.response_format, recipe.diagnostics.thoughts
+    if measured and recipe.rollouts.instances * recipe.rollouts.samples < 2:
+        yield (
             "diagnostics.thoughts: thoughts are compared, which needs two rollouts; raise "
             "rollouts.instances or rollouts.samples, or set diagnostics.thoughts=0"
         )
     if response_format == "think":
-        return None
-    if shaping.reads_thoughts:
-        return (
+        return
+    if recipe.shaping.reads_thoughts:
+        yield (
             "shaping: plan_agreement and true_claims read thoughts, which the format "
             f"{response_format!r} lacks; set response_format=think, or both to 0"
         )
-    if diagnostics.thoughts:
-        return (
+    if measured:
+        yield (
             f"diagnostics.thoughts: the format {response_format!r} has no thoughts; set "
             "response_format=think, or diagnostics.thoughts=0"
         )
-    return None
 
 
-def check_adaptation(monitor: MonitorSettings, temperature: float, updates: int) -> str | None:
-    """Check that action=adapt has a setting to change."""
-    can_heat = monitor.temperature_factor > 1 and monitor.temperature_limit > temperature
-    if monitor.action == "adapt" and not can_heat and not (monitor.single_update and updates > 1):
-        return (
+def _check_warnings(recipe: Recipe) -> Iterator[str]:
+    """Check that a warning has a setting to change, and that rollouts played ahead are corrected.
+
+    A warning cannot change rollouts that were played ahead.
+    """
+    monitor = recipe.monitor
+    adapts = monitor.action == "adapt"
+    can_heat = (
+        monitor.temperature_factor > 1 and monitor.temperature_limit > recipe.rollouts.temperature
+    )
+    if adapts and not can_heat and not (monitor.single_update and recipe.updates > 1):
+        yield (
             "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
             "rollouts.temperature, or updates above 1"
         )
-    return None
-
-
-def check_ahead(
-    cluster: ClusterSettings, correction: CorrectionSettings, monitor: MonitorSettings
-) -> str | None:
-    """Check that rollouts played ahead are corrected, and that no warning changes them."""
-    if not cluster.ahead:
-        return None
-    if correction.level == "none":
-        return (
+    if recipe.cluster.ahead and recipe.correction.level == "none":
+        yield (
             "cluster.ahead: rollouts played ahead are one update behind, which needs a "
             "correction; set correction.level=token or sequence, or cluster.ahead=0"
         )
-    if monitor.action == "adapt":
-        return (
+    if recipe.cluster.ahead and adapts:
+        yield (
             "cluster.ahead: monitor.action=adapt cannot change the temperature of rollouts "
             "already played; set monitor.action=stop or none, or cluster.ahead=0"
         )
-    return None

@@ -5,31 +5,24 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from ragen_bench.errors import UserError, unknown
+from ragen_bench.json_types import JsonObject
 
-Settings: TypeAlias = dict[str, Any]
-"""TOML tables as dictionaries."""
 RECIPES = Path(__file__).parent
 """The recipes of the package."""
 _ALONE = RECIPES / "alone"
 _SWEEPS = "sweeps"
 
 
-def read_settings(name: str) -> Settings:
-    """Read the settings of a recipe.
+def read_settings(name: str) -> JsonObject:
+    """Read the settings of a recipe; UserError if it does not exist or is not a TOML file.
 
-    Args:
-        name: The path of a TOML file, or a recipe of the package: a scale such as `small`; rows of
-            `sweeps.toml` at a scale, such as `filter-50@small` and `grpo+filter-50@small`; or a
-            preset such as `demo-sokoban`. A file's `base` is such a name too, with paths relative
-            to the file; its own settings replace the base's.
-
-    Raises:
-        UserError: The recipe does not exist, or is not a TOML file.
+    The name is the path of a TOML file, or a recipe of the package: a scale such as `small`;
+    rows of `sweeps.toml` at a scale, such as `grpo+filter-50@small`; or a preset such as
+    `demo-sokoban`. A file's `base` is such a name too, with paths relative to the file; its own
+    settings replace the base's.
     """
     return _resolve(name, Path(), ())
 
@@ -44,21 +37,13 @@ def presets() -> list[str]:
     return sorted(path.stem for path in _ALONE.glob("*.toml"))
 
 
-def sweeps() -> dict[str, Settings]:
+def sweeps() -> dict[str, JsonObject]:
     """Return groups of rows by name: `about`, `rows`, and settings that rows share as `shared`."""
     return _load_toml(RECIPES / f"{_SWEEPS}.toml")
 
 
-def override(settings: Settings, given: str) -> None:
-    """Replace one setting.
-
-    Args:
-        settings: Changed in place.
-        given: `name=value` or `table.name=value`; the value is TOML or plain text.
-
-    Raises:
-        UserError: `given` is not of the form `name=value`.
-    """
+def override(settings: JsonObject, given: str) -> None:
+    """Replace one setting in place by `name=value` or `table.name=value`, of TOML or plain text."""
     name, equals, value = given.partition("=")
     if not equals or not name:
         raise UserError(f"{given!r} is not a setting; give name=value, as rollouts.samples=8")
@@ -68,10 +53,13 @@ def override(settings: Settings, given: str) -> None:
         table = table.setdefault(part, {})
         if not isinstance(table, dict):
             raise UserError(f"{given!r}: {part} is not a table")
-    table[last] = _parse_value(value)
+    try:
+        table[last] = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        table[last] = value
 
 
-def as_toml(settings: Settings) -> str:
+def as_toml(settings: JsonObject) -> str:
     """Return settings as a recipe file, without None, which TOML lacks."""
     plain = {k: v for k, v in settings.items() if v is not None and not isinstance(v, dict)}
     lines = _format_rows(plain)
@@ -81,11 +69,11 @@ def as_toml(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _format_rows(table: Settings) -> list[str]:
+def _format_rows(table: JsonObject) -> list[str]:
     return [f"{key} = {_format_value(v)}" for key, v in table.items() if v is not None]
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     """Return a string, number, boolean, list or table as TOML."""
     if isinstance(value, dict):
         rows = (f"{_format_value(key)} = {_format_value(item)}" for key, item in value.items())
@@ -95,7 +83,7 @@ def _format_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _resolve(name: str, beside: Path, seen: tuple[str, ...]) -> Settings:
+def _resolve(name: str, beside: Path, seen: tuple[str, ...]) -> JsonObject:
     if name in presets():
         return _read_file(_ALONE / f"{name}.toml", seen)
     path = beside / name
@@ -110,12 +98,18 @@ def _resolve(name: str, beside: Path, seen: tuple[str, ...]) -> Settings:
             )
         raise unknown("scale", scale, scales())
     settings = _read_file(RECIPES / f"{scale}.toml", seen)
-    for change in _find_changes(rows.split("+") if at else []):
-        override(settings, change)
+    groups = sweeps().values()
+    of = {row: (group, own) for group in groups for row, own in group["rows"].items()}
+    for row in rows.split("+") if at else []:
+        if row not in of:
+            raise unknown("row", row, of)
+        group, own = of[row]
+        for change in (*group.get("shared", []), *own):
+            override(settings, change)
     return settings
 
 
-def _read_file(path: Path, seen: tuple[str, ...]) -> Settings:
+def _read_file(path: Path, seen: tuple[str, ...]) -> JsonObject:
     """Return a file's settings, merged over its base."""
     place = str(path.resolve())
     if place in seen:
@@ -129,7 +123,7 @@ def _read_file(path: Path, seen: tuple[str, ...]) -> Settings:
     return _merge(_resolve(base, path.parent, (*seen, place)), settings)
 
 
-def _load_toml(path: Path) -> Settings:
+def _load_toml(path: Path) -> JsonObject:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, IsADirectoryError):
@@ -138,20 +132,7 @@ def _load_toml(path: Path) -> Settings:
         raise UserError(f"{path} is not a TOML file: {error}") from None
 
 
-def _find_changes(rows: Iterable[str]) -> list[str]:
-    """Return the overrides of rows, in order."""
-    groups = sweeps().values()
-    of = {row: (group, own) for group in groups for row, own in group["rows"].items()}
-    changes: list[str] = []
-    for row in rows:
-        if row not in of:
-            raise unknown("row", row, of)
-        group, own = of[row]
-        changes += [*group.get("shared", []), *own]
-    return changes
-
-
-def _merge(base: Settings, own: Settings) -> Settings:
+def _merge(base: JsonObject, own: JsonObject) -> JsonObject:
     """Return the base with its settings replaced, table by table."""
     merged = dict(base)
     for name, value in own.items():
@@ -159,10 +140,3 @@ def _merge(base: Settings, own: Settings) -> Settings:
         both = isinstance(value, dict) and isinstance(there, dict)
         merged[name] = _merge(there, value) if both and there else value
     return merged
-
-
-def _parse_value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

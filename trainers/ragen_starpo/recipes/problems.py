@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any, get_args, get_type_hints
+from typing import get_args, get_type_hints
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -16,12 +16,7 @@ _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal",
 
 
 def describe_error(recipe: type, error: ValidationError) -> str:
-    """Describe the first invalid setting; for an unknown one, suggest another.
-
-    Args:
-        recipe: The dataclass that was validated.
-        error: The validation error.
-    """
+    """Describe the first invalid setting of a dataclass; for an unknown one, suggest another."""
     first = error.errors()[0]
     path = [str(part) for part in first["loc"]]
     name, message = ".".join(path), first["msg"].removeprefix("Value error, ")
@@ -39,12 +34,7 @@ def describe_error(recipe: type, error: ValidationError) -> str:
 
 
 def _bounds(recipe: type, names: Sequence[str]) -> str:
-    """Return the description of a setting's bounds.
-
-    Args:
-        recipe: The dataclass.
-        names: The tables, the setting, and a number within it if it is a table.
-    """
+    """Return the description of the bounds of a setting, or of the numbers in a table."""
     section = recipe
     for name in names:
         hint = get_type_hints(section, include_extras=True)[name]
@@ -55,7 +45,7 @@ def _bounds(recipe: type, names: Sequence[str]) -> str:
     return next(info.description for info in _field_infos(hint) if info.description)
 
 
-def _field_infos(hint: Any) -> Iterator[FieldInfo]:
+def _field_infos(hint: object) -> Iterator[FieldInfo]:
     for metadata in getattr(hint, "__metadata__", ()):
         if isinstance(metadata, FieldInfo):
             yield metadata
@@ -65,22 +55,17 @@ def _field_infos(hint: Any) -> Iterator[FieldInfo]:
 
 def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
     """Suggest a known setting for an unknown one."""
-    known = [field.name for field in fields(_section(recipe, tables))]
+    section = recipe
+    for table in tables:
+        section = _dataclass_in(get_type_hints(section)[table]) or section
+    known = [field.name for field in fields(section)]
     meant = nearest(name, known)
     if meant:
         return f"did you mean {'.'.join([*tables, meant])}?"
     return f"{'.'.join(tables) or 'a recipe'} has: {', '.join(known)}"
 
 
-def _section(recipe: type, tables: Sequence[str]) -> type:
-    """Return the dataclass of a table, also if the table is optional."""
-    section = recipe
-    for table in tables:
-        section = _dataclass_in(get_type_hints(section)[table]) or section
-    return section
-
-
-def _dataclass_in(hint: Any) -> type | None:
+def _dataclass_in(hint: object) -> type | None:
     """Return the dataclass in a type hint."""
     kinds = (kind for kind in (hint, *get_args(hint)) if isinstance(kind, type))
     return next((kind for kind in kinds if is_dataclass(kind)), None)

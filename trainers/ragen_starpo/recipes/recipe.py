@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, field
 from fractions import Fraction
 from pathlib import Path
@@ -13,10 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.algorithms.registry import ESTIMATORS
-from ragen_starpo.recipes import checks
-from ragen_starpo.recipes.files import Settings, override, read_settings
+from ragen_starpo.recipes.checks import find_problems
+from ragen_starpo.recipes.files import override, read_settings
 from ragen_starpo.recipes.problems import describe_error
 from ragen_starpo.recipes.sections import (
     STRICT,
@@ -95,7 +96,7 @@ class Recipe:
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
 
     def __post_init__(self) -> None:
-        for problem in filter(None, self._problems()):
+        for problem in find_problems(self):
             raise ValueError(problem)
 
     @property
@@ -109,11 +110,12 @@ class Recipe:
         """Maximum optimiser steps of the run."""
         size, envs = self.rollouts.instances, self.env_cycle
         # The steps of an iteration depend on its start in the cycle.
-        starts = range(0, math.lcm(size, len(envs)), size)
-        steps = [
-            self._max_steps(envs[number % len(envs)] for number in range(start, start + size))
-            for start in starts
-        ]
+        steps = []
+        for start in range(0, math.lcm(size, len(envs)), size):
+            instances = Counter(envs[number % len(envs)] for number in range(start, start + size))
+            groups = sum(map(self.filter.max_groups, instances.values()))
+            mini_batches = math.ceil(groups * self.rollouts.samples / self.mini_batch)
+            steps.append(self.updates * mini_batches)
         cycles, rest = divmod(self.iterations, len(steps))
         return cycles * sum(steps) + sum(steps[:rest])
 
@@ -127,9 +129,9 @@ class Recipe:
         """The critic's adapters; None to train all of its weights."""
         return self.lora if self.lora and self.lora.critic else None
 
-    def as_json(self) -> Settings:
+    def as_json(self) -> JsonObject:
         """Return all settings, defaults included."""
-        settings: Settings = asdict(self)
+        settings: JsonObject = asdict(self)
         # Runs of earlier versions lack these keys, and resume only without them.
         for table in ("advantage", "filter", "loss"):
             if not settings[table]["settings"]:
@@ -137,25 +139,6 @@ class Recipe:
         if self.loss.policy == "ppo":
             del settings["loss"]["policy"]
         return settings
-
-    def _max_steps(self, envs: Iterable[str]) -> int:
-        """Return the maximum steps of an iteration, from its instances' environments."""
-        groups = sum(self.filter.max_groups(instances) for instances in Counter(envs).values())
-        return self.updates * math.ceil(groups * self.rollouts.samples / self.mini_batch)
-
-    def _problems(self) -> Iterator[str | None]:
-        """Yield error lines, or None."""
-        yield checks.check_groups(self.envs, self.rollouts, self.filter)
-        yield checks.check_mixture(self.envs, self.mixture, self.advantage, self.rollouts)
-        yield checks.check_schedule("optimiser", self.optimiser, self.max_steps)
-        yield checks.check_schedule("critic", self.critic, self.max_steps)
-        yield checks.check_advantage(self.advantage)
-        yield checks.check_aggregation(self.loss)
-        yield checks.check_thoughts(
-            self.shaping, self.diagnostics, self.response_format, self.rollouts
-        )
-        yield checks.check_adaptation(self.monitor, self.rollouts.temperature, self.updates)
-        yield checks.check_ahead(self.cluster, self.correction, self.monitor)
 
 
 _RECIPE: TypeAdapter[Recipe] = TypeAdapter(Recipe)
@@ -178,16 +161,8 @@ def read_recipe(place: Path | str, overrides: Sequence[str] = ()) -> Recipe:
     return recipe_of(settings, str(place))
 
 
-def recipe_of(settings: Settings, place: str) -> Recipe:
-    """Validate settings.
-
-    Args:
-        settings: Tables as dictionaries.
-        place: Source of the settings, for the message.
-
-    Raises:
-        UserError: A setting is invalid; the message names the first one.
-    """
+def recipe_of(settings: JsonObject, place: str) -> Recipe:
+    """Validate settings; the UserError of an invalid one begins with their source, `place`."""
     try:
         return _RECIPE.validate_python(settings)
     except ValidationError as error:
@@ -195,16 +170,10 @@ def recipe_of(settings: Settings, place: str) -> Recipe:
 
 
 def interleave(shares: Sequence[int]) -> list[int]:
-    """Return the cycle in which environments take instances, as long as the sum of the shares.
+    """Return the cycle in which environments take instances, as indices of `shares`.
 
     After N instances each has had its proportion of N, rounded down or up (the quota method,
     Balinski and Young 1975). Ties go to the earlier one.
-
-    Args:
-        shares: Integers of at least 1.
-
-    Returns:
-        Indices of `shares`.
     """
     total, counts = sum(shares), [0] * len(shares)
     cycle: list[int] = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
@@ -23,7 +23,6 @@ from ragen_starpo.algorithms.registry import (
 )
 
 GroupScore: TypeAlias = Literal["deviation", "variance", "reward", "length", "entropy"]
-Action: TypeAlias = Literal["none", "stop", "adapt"]
 
 # Error lines quote the description of a bound.
 Count: TypeAlias = Annotated[int, Field(ge=1, description="at least 1")]
@@ -58,7 +57,7 @@ ShareBelowOne: TypeAlias = Annotated[float, Field(ge=0, lt=1, description="at le
 InstanceShare: TypeAlias = Annotated[int, Field(ge=1, le=100, description="from 1 to 100")]
 PartialShare: TypeAlias = Annotated[float, Field(gt=0, lt=1, description="above 0 and below 1")]
 
-OwnSettings: TypeAlias = dict[str, Any]
+OwnSettings: TypeAlias = dict[str, object]
 
 STRICT = ConfigDict(extra="forbid", strict=False)
 """Refuse unknown settings; convert TOML's types, such as 1 to 1.0."""
@@ -437,7 +436,7 @@ class MonitorSettings:
     gradient: AboveOneOrInfinite = 3.0
     patience: Count = 10
     warm_up: NonNegative = 10
-    action: Action = "none"
+    action: Literal["none", "stop", "adapt"] = "none"
     temperature_factor: Factor = 1.2
     temperature_limit: Positive = 1.5
     single_update: bool = True

@@ -20,21 +20,17 @@ class ChatTokens:
     """A chat template on tokens.
 
     A prompt is encoded as the template renders it. After that, sampled tokens stay as they are.
-    Only the text between a response and the next one is encoded and appended: the end of its turn,
-    the observation, and the opening of a response.
-
-    Attributes:
-        chat: The tokenizer and its template.
+    Only the text between a response and the next one is encoded and appended: the end of its
+    turn, the observation, and the opening of a response.
     """
 
     chat: Chat
 
     def check(self) -> None:
-        """Check that observations can follow responses.
+        """Raise UserError if observations cannot follow responses.
 
-        Raises:
-            UserError: The template renders an earlier response differently from the opening of a
-                new one, so that sampled tokens could not stay in the conversation.
+        That is so if the template renders an earlier response differently from the opening
+        of a new one.
         """
         self._between("-")
 
@@ -62,10 +58,8 @@ class ChatTokens:
     def observation(self, text: str, sampled: Sequence[int]) -> list[int]:
         """Return the tokens after a response.
 
-        Args:
-            text: The observation.
-            sampled: Ids of the response. If it ended itself, the template's own end of turn is left
-                out, since it would be there twice.
+        If the response ended itself, the template's own end of turn is left out, since it
+        would be there twice.
         """
         ids = self._encode_observation(text)
         return list(ids[1:] if sampled and sampled[-1] == ids[0] else ids)

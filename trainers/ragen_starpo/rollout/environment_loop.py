@@ -15,21 +15,14 @@ from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 class TokenEpisode:
     """A running episode that waits for the tokens of the next response.
 
-    With the full history nothing is decoded and encoded again: `ids` only grows, by sampled tokens
-    and by observations. The text of a response is for the environment alone. With a limited history
-    each turn begins with the tokens of the harness's prompt.
+    With the full history nothing is decoded and encoded again: `ids`, those before the next
+    response, only grow, by sampled tokens and by observations. The text of a response is for
+    the environment alone. With a limited history each turn begins with the tokens of the
+    harness's prompt. `observed` are the ids since the last response, or since this turn's
+    prompt began.
 
-    Args:
-        episode: The harness's episode; its history decides the prompt of a turn.
-        group: Number of the instance in the iteration.
-        chat: The model's chat template.
-        ending: Decodes responses, and has their limit of tokens.
-        context: Maximum tokens of the model, responses included.
-        shaped: Function from a recorded turn to its training reward.
-
-    Attributes:
-        observed: Ids since the last response, or since this turn's prompt began.
-        ids: Ids before the next response.
+    `context` is the maximum tokens of the model, responses included; `shaped` returns the
+    training reward of a recorded turn.
     """
 
     def __init__(

@@ -30,12 +30,9 @@ _NO_CONTEXT = 1 << 20
 
 @dataclass(frozen=True)
 class RolloutSpec:
-    """One episode of an iteration.
+    """One episode of an iteration; `seed` is that of its noise and its responses.
 
-    Attributes:
-        group: Number of the instance in the iteration.
-        task: The instance, and the number of the rollout.
-        seed: Seed of its noise and its responses.
+    `group` is the number of the instance in the iteration.
     """
 
     group: int
@@ -43,11 +40,7 @@ class RolloutSpec:
     seed: int
 
     def stream(self, key: str) -> tuple[str | int, ...]:
-        """Return the labels of a response's random numbers; held-out ones are the harness's.
-
-        Args:
-            key: Key of the response.
-        """
+        """Return the labels of a response's random numbers; held-out ones are the harness's."""
         kind = "rollout" if self.task.split == "train" else "sampling"
         return kind, self.seed, key
 
@@ -57,14 +50,9 @@ def rollout_specs(
 ) -> list[RolloutSpec]:
     """Return the rollouts of an iteration, by instance.
 
-    Instances and noise depend on the seed and the number of the iteration alone, so a resumed run
-    plays the same rollouts.
-
-    Args:
-        envs: Ids, taken in turn; an id that is named twice has twice as many instances.
-        rollouts: Numbers of instances and of rollouts per instance.
-        seed: Seed of the run.
-        iteration: Number of the iteration, from 0.
+    Instances and noise depend on the seed and the number of the iteration alone, so a resumed
+    run plays the same rollouts. Environments are taken in turn; an id that is named twice has
+    twice as many instances.
     """
     names = [env_id(env) for env in envs]
     played, first = iteration * rollouts.instances, seed * _INSTANCES_A_SEED
@@ -78,12 +66,7 @@ def rollout_specs(
 
 
 def held_out_specs(envs: Sequence[str], instances: int) -> list[RolloutSpec]:
-    """Return the episodes of a validation, each a group of its own, as the harness plays them.
-
-    Args:
-        envs: Ids of the environments.
-        instances: Instances of the val split per environment.
-    """
+    """Return the episodes of a validation, each a group of its own, as the harness plays them."""
     tasks = tasks_of(select(None, list(envs), instances), "val", 1)
     return [RolloutSpec(group, task, 0) for group, task in enumerate(tasks)]
 
@@ -91,21 +74,10 @@ def held_out_specs(envs: Sequence[str], instances: int) -> list[RolloutSpec]:
 class EpisodeFactory:
     """Makes episodes on a model's tokens, and reuses their environments.
 
-    Train instances use the recipe's environments, val instances the suite's own.
-
-    Args:
-        recipe: The recipe of the run.
-        chat: The model's chat template.
-        ends: Ids of the tokens that end a turn.
-        context: Tokens of the model's context; None if its configuration does not name them.
-
-    Attributes:
-        sampling: Sampling of the rollouts' responses.
-        ending: Decodes responses, and has their limit of tokens.
-
-    Raises:
-        UserError: The chat template is not trainable, a response has no room, or the user's own
-            reward does not exist.
+    Train instances use the recipe's environments, val instances the suite's own. `ends` are the
+    ids that end a turn; `context` is None if the model's configuration does not name one.
+    UserError if the chat template is not trainable, a response has no room, or the user's own
+    reward does not exist.
     """
 
     def __init__(

@@ -17,10 +17,8 @@ LOG = logging.getLogger("ragen_starpo.rollout")
 class FailedEpisode:
     """An episode that ended in an error each time it was played.
 
-    Attributes:
-        error: Type and first line of the latest error.
-        mistake: True if it is a user's mistake, which a restart does not fix.
-        exit_code: Exit code of a user's mistake, see `UserError`.
+    `error` has the type and first line of the latest one. A restart does not fix a user's
+    `mistake`.
     """
 
     error: str
@@ -32,11 +30,7 @@ Ended: TypeAlias = TokenTrajectory | FailedEpisode
 
 
 def raise_mistakes(ended: Iterable[Ended]) -> None:
-    """Check that no episode met a user's mistake.
-
-    Raises:
-        UserError: The first mistake.
-    """
+    """Raise UserError for the first episode that met a user's mistake."""
     for episode in ended:
         if isinstance(episode, FailedEpisode) and episode.mistake:
             raise UserError(episode.error, episode.exit_code)
@@ -52,14 +46,8 @@ def complete_groups(
 ) -> dict[int, TokenTrajectory]:
     """Return the trajectories of groups without a failed episode, by their places.
 
-    Returns are compared within a group, so an incomplete one is dropped.
-
-    Args:
-        ended: Episodes.
-        groups: Group of each.
-
-    Raises:
-        UserError: An episode met a user's mistake, or no group is left.
+    Returns are compared within a group, so an incomplete one is dropped. UserError if an
+    episode met a user's mistake, or no group is left.
     """
     raise_mistakes(ended)
     error = first_error(ended)

@@ -74,11 +74,8 @@ class PlayedEpisode:
 class OwnReward:
     """A user's function whose result is added to the reward of each turn of a rollout.
 
-    Args:
-        name: `MODULE:FUNCTION`; the working directory is searched too, after all else.
-
-    Raises:
-        UserError: The function does not exist.
+    UserError if `MODULE:FUNCTION` does not exist; the working directory is searched too, after
+    all else.
     """
 
     def __init__(self, name: str) -> None:
@@ -98,11 +95,10 @@ class OwnReward:
         return hash_with_imports(self._module)
 
     def for_episode(self, episode: Episode) -> Callable[[TurnRecord], float]:
-        """Return the function from a recorded turn to its reward.
+        """Return the function from a recorded turn of a new episode to its reward.
 
-        Args:
-            episode: An episode that has just begun. The function must be called after each of its
-                turns, once and in order. It raises a UserError if the user's function fails.
+        It must be called after each turn, once and in order. UserError if the user's
+        function fails.
         """
         turns: list[PlayedTurn] = []
 

@@ -19,16 +19,9 @@ def play(
 ) -> list[Ended]:
     """Play episodes to their ends; none waits for another's turns.
 
-    The random numbers of a response depend on the seed and its key alone.
-
-    Args:
-        begins: Functions that begin an episode, again after an error.
-        decoder: An idle decoder that returns log-probabilities.
-        seed: Seed of the sampling.
-        retries: Maximum restarts of an episode.
-
-    Returns:
-        Trajectories or failed episodes, in the same order.
+    The random numbers of a response depend on the seed and its key alone. `begins` begin an
+    episode, again after an error, up to `retries` times. Returns trajectories or failed
+    episodes in their order.
     """
     episodes = [_RetriedEpisode(begin, retries) for begin in begins]
     pending: dict[Generation, _RetriedEpisode] = {}
@@ -51,9 +44,7 @@ def play(
 class _RetriedEpisode:
     """An episode that restarts after an error.
 
-    Attributes:
-        waiting: The episode if it waits for a response, else None.
-        ended: The result, once there is one.
+    It is `waiting` for a response, or has `ended`; the other one is None.
     """
 
     def __init__(self, begin: Callable[[], TokenEpisode], retries: int) -> None:

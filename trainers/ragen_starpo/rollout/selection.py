@@ -20,17 +20,11 @@ from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 def select_rollouts(
     settings: FilterSettings, trajectories: Sequence[TokenTrajectory]
 ) -> list[bool]:
-    """Return for each rollout whether it is trained on.
+    """Return for each rollout of an iteration whether it is trained on.
 
     Groups are kept as a whole, except for rollouts without a sampled token. Each environment is
-    filtered separately: returns have different units, and the largest would win.
-
-    Args:
-        settings: The filter.
-        trajectories: All rollouts of an iteration.
-
-    Raises:
-        UserError: No rollout has a sampled token.
+    filtered separately: returns have different units, and the largest would win. UserError if
+    no rollout has a sampled token.
     """
     if not any(rollout.turns for rollout in trajectories):
         raise UserError(
@@ -52,17 +46,9 @@ def select_rollouts(
 def select_groups(
     settings: FilterSettings, scores: Tensor, groups: Tensor, measure: Tensor | None = None
 ) -> Tensor:
-    """Apply a group filter.
+    """Apply a group filter; return (trajectories,) True where trained on, equal within a group.
 
-    Args:
-        settings: The filter.
-        scores: (trajectories,) returns.
-        groups: (trajectories,) number of the instance.
-        measure: (trajectories,) values whose mean is a group's score; None for the spread of its
-            returns.
-
-    Returns:
-        (trajectories,) True where trained on; equal within a group.
+    A group's score is the mean of `measure`, (trajectories,), or the spread of its returns.
     """
     index, count = group_index(groups)
     stds = group_std(scores, index, count)
@@ -77,20 +63,14 @@ def select_groups(
 def find_reward_scales(
     settings: MixtureSettings, trajectories: Sequence[TokenTrajectory]
 ) -> dict[str, float]:
-    """Return the divisor of each environment's rewards, by its full id.
+    """Return the divisor of each environment's rewards, by its full id; none is not divided.
 
-    RAGEN's released code (`_normalize_score_tensor`, grouping `inductive`, method `mean_std`) also
-    subtracts the mean of an environment's returns. Here they are only divided, since a mean cannot
-    be attributed to single turns. The standard deviation is therefore for estimators with a
-    baseline of the group, see `ragen_starpo.recipes.checks`.
-
-    Args:
-        settings: The normalisation.
-        trajectories: All rollouts of an iteration, before the filter. The standard deviation is
-            that of the returns of an environment's rollouts over all instances, or 1 where it is 0.
-
-    Returns:
-        The scales; the rewards of an environment without one are not divided.
+    RAGEN's released code (`_normalize_score_tensor`, grouping `inductive`, method `mean_std`)
+    also subtracts the mean of an environment's returns. Here they are only divided, since a
+    mean cannot be attributed to single turns. The standard deviation is therefore for
+    estimators with a baseline of the group, see `ragen_starpo.recipes.checks`. It is that of
+    the returns of an environment's rollouts before the filter, over all instances, or 1 where
+    it is 0.
     """
     if settings.normalise == "scales":
         return {env_id(env): scale for env, scale in settings.scales.items()}

@@ -27,11 +27,9 @@ def make_reward(
 ) -> Callable[[TurnRecord], float]:
     """Return the function from a recorded turn to its training reward.
 
-    Args:
-        weights: Weights of the terms; with 0 for all, it is the environment's reward.
-        episode: An episode that has just begun. The function must be called after each of its
-            turns, once and in order, since claims are compared with the state before the turn.
-        own: A user's own term.
+    It must be called after each turn of an episode that has just begun, once and in order,
+    since claims are compared with the state before the turn. With all weights 0 it is the
+    environment's reward.
     """
     thoughts = _Thoughts(weights, episode) if weights.reads_thoughts else None
     own_reward = own.for_episode(episode) if own else None
@@ -63,13 +61,8 @@ def each_turn(_: TurnRecord) -> float:
 def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float:
     """Return 1 if the thought's plan and the response agree, and -1 if they differ.
 
-    They agree if they are equal up to the length of the shorter one. Without a plan, or without an
-    action in a valid response, it is 0.
-
-    Args:
-        turn: The recorded turn.
-        actions: Names of the game's actions.
-        most: Maximum actions per response.
+    They agree if they are equal up to the length of the shorter one. Without a plan, or without
+    an action in a valid response, it is 0. `most` is the maximum actions per response.
     """
     if not turn.actions:
         return 0.0
@@ -82,13 +75,10 @@ def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float
 def true_claims(turn: TurnRecord, scene: Scene | None) -> float:
     """Return the truth of a thought's claims about places, from -1 to 1; 0 without claims.
 
-    It is the mean over pairs of things: 1 if all claims about a pair are true, else -1. Repeated
-    claims therefore gain nothing, and do not make up for a false one. Denials such as "the box is
-    not nine squares above me" are easily true, so a true one is not counted, and a false one is.
-
-    Args:
-        turn: The recorded turn.
-        scene: The places before the turn; None in a game without a board.
+    It is the mean over pairs of things: 1 if all claims about a pair are true, else -1.
+    Repeated claims therefore gain nothing, and do not make up for a false one. Denials such as
+    "the box is not nine squares above me" are easily true, so a true one is not counted, and a
+    false one is. `scene` has the places before the turn; None in a game without a board.
     """
     if scene is None or not turn.format_is_valid:
         return 0.0

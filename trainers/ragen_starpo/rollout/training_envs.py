@@ -20,15 +20,9 @@ from ragen_starpo.recipes.sections import EnvironmentSettings
 def training_pool(
     envs: Sequence[str], response_format: ResponseFormat, changes: EnvironmentSettings
 ) -> EnvPool:
-    """Return a pool of the training environments.
+    """Return a pool of the training environments, each made once to check it.
 
-    Args:
-        envs: Ids; each is made once to check it.
-        response_format: Format of the responses.
-        changes: Differences from the suite's environments.
-
-    Raises:
-        UserError: An environment is missing, or does not support a change.
+    UserError if one is missing, or does not support a change.
     """
     for name in envs:
         training_env(env_id(name), "train", response_format, changes)
@@ -38,18 +32,10 @@ def training_pool(
 def training_env(
     env: str, split: Split, response_format: ResponseFormat, changes: EnvironmentSettings
 ) -> TextEnv[Any, Any]:
-    """Return an environment of the suite with another budget or slip.
+    """Return an environment of the suite with another budget or slip; UserError if it has none.
 
-    It keeps the suite's train instances, which depend on the variant's name.
-
-    Args:
-        env: The full id.
-        split: Split of the instances; held-out ones exist for the suite's variants alone.
-        response_format: Format of the responses.
-        changes: Differences from the suite's environment.
-
-    Raises:
-        UserError: The environment does not support a change.
+    It keeps the suite's train instances, which depend on the variant's name; held-out ones
+    exist for the suite's variants alone.
     """
     made = make_text_env(env, split, response_format)
     if changes == EnvironmentSettings():

@@ -19,13 +19,10 @@ _DECIMALS = 6
 
 @dataclass(frozen=True)
 class Sampled:
-    """The tokens that an engine sampled for one turn.
+    """The tokens that an engine sampled for one turn, including the one that ended it.
 
-    Attributes:
-        ids: Ids, including the one that ended the turn.
-        log_probs: Log-probability of each under the distribution it was drawn from, temperature
-            included.
-        stopped: True if the response ended itself; else the limit of tokens cut it.
+    Log-probabilities are those of the distribution that was drawn from, temperature included.
+    `stopped` is False if the limit of tokens cut the response.
     """
 
     ids: tuple[int, ...]
@@ -44,13 +41,10 @@ def sampled_of(answer: Generation, ending: Ending) -> Sampled:
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of a trajectory.
+    """One turn of a trajectory, with its shaped reward.
 
-    Attributes:
-        observed: Ids since the last response: the prompt, or the observation with the text of the
-            chat template around it. With a limited history, the whole prompt.
-        sampled: The response.
-        reward: Shaped reward of this turn.
+    `observed` are the ids since the last response: the prompt, or the observation with the text
+    of the chat template around it. With a limited history, the whole prompt.
     """
 
     observed: tuple[int, ...]
@@ -60,11 +54,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class TokenSequence:
-    """Turns that the model reads as one sequence, in the order of the engine.
+    """Turns that the model reads as one sequence; none if the prompt did not fit the context.
 
-    Attributes:
-        first: Number of its first turn in the trajectory, from 0.
-        turns: Its turns; empty if the prompt did not fit the context.
+    `first` is the number of its first turn in the trajectory.
     """
 
     first: int
@@ -105,14 +97,10 @@ class TokenSequence:
 
 @dataclass(frozen=True)
 class TokenTrajectory:
-    """An episode as tokens.
+    """An episode as tokens; it has at least one turn unless the prompt did not fit the context.
 
-    Attributes:
-        group: Number of the instance in the iteration.
-        turns: Turns, at least one unless the prompt did not fit the context.
-        record: The harness's record, see `ragen_bench.runs.schema`.
-        split: True if each turn is a separate sequence, as with a limited history.
-        begun_anew: Number of restarts after an error.
+    `group` is the number of the instance in the iteration. With `split`, each turn is a
+    separate sequence, as with a limited history. `begun_anew` counts restarts after an error.
     """
 
     group: int
@@ -130,10 +118,7 @@ class TokenTrajectory:
 
     @property
     def score(self) -> float:
-        """The shaped return, 0 without a turn.
-
-        It is rounded, so that the order of the rewards does not matter.
-        """
+        """The shaped return, 0 without a turn; rounded, so that rewards may be in any order."""
         return round(sum_in_order(turn.reward for turn in self.turns), _DECIMALS)
 
 
@@ -177,30 +162,17 @@ class TokenBatch:
         return len(torch.unique(self.trajectories))
 
     def rows_of(self, trajectories: Tensor) -> Tensor:
-        """Return the indices of the sequences of trajectories, in the order of these.
-
-        Args:
-            trajectories: Numbers of trajectories, at least one.
-        """
+        """Return the indices of the sequences of trajectories, in the order of these."""
         own = [(self.trajectories == number).nonzero().flatten() for number in trajectories]
         return torch.cat(own)
 
     def rows(self, chosen: Tensor) -> TokenBatch:
-        """Return the batch of some sequences.
-
-        Args:
-            chosen: Indices, or a boolean mask.
-        """
+        """Return the batch of some sequences, given their indices or a boolean mask."""
         return TokenBatch(**{name: tensor[chosen] for name, tensor in vars(self).items()})
 
 
 def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
-    """Return trajectories as tensors.
-
-    Args:
-        trajectories: Trajectories, at least one.
-        pad: Id on padding.
-    """
+    """Return trajectories, at least one, as tensors; `pad` is the id on padding."""
     of = torch.tensor(
         [number for number, trajectory in enumerate(trajectories) for _ in trajectory.sequences]
     )
