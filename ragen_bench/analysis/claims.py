@@ -229,7 +229,7 @@ def _find_positions(sentence: str, scene: Scene) -> Iterator[_Statement]:
         thing = _kind_in_scene(match["thing"], scene)
         place = int(match["row"] or match["row2"]), int(match["column"] or match["column2"])
         if thing:
-            true = scene.stands_at(thing, place) if scene.coordinates else None
+            true = place in scene.places[thing] if scene.coordinates else None
             yield match.span(), thing, "@", _truth(true, match[0])
     for subject in _subjects(sentence):
         corner = _CORNER.match(sentence, subject.end())

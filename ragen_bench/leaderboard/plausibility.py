@@ -15,7 +15,7 @@ import numpy as np
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
-from ragen_envs.core.player import Player
+from ragen_envs.core.protocol import Player
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.registration import find_reference
 

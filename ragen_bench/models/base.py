@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, Protocol, TypedDict
 
 from ragen_bench.errors import UserError
-from ragen_envs.core.player import Player
-from ragen_envs.core.protocol import AnswerFormat, FreeText
+from ragen_envs.core.protocol import AnswerFormat, FreeText, Player
 
 Finish = Literal["stop", "length", "context"]
 """Why a completion ended: by itself or at the stop text, at its token limit, or before it began

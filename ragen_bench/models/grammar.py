@@ -12,8 +12,7 @@ import re
 from itertools import groupby
 from typing import Any
 
-from ragen_envs.core.player import Player
-from ragen_envs.core.protocol import SEPARATOR, FreeText, format_answer, written_form
+from ragen_envs.core.protocol import SEPARATOR, FreeText, Player, format_answer, written_form
 
 MAX_THOUGHT = 1000
 """Maximum characters, even if more tokens are allowed: engines unroll counted repetitions."""

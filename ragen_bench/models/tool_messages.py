@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragen_bench.models.base import Message
-from ragen_envs.core.player import Player
+from ragen_envs.core.protocol import Player
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.tool_calls import Call, CallError, parse_calls
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from gymnasium.error import Error
@@ -23,12 +23,10 @@ def one_of(what: str, value: T, choices: Sequence[T]) -> T:
     return value
 
 
-def seed_of(seed: Any) -> int | None:
+def seed_of(seed: object) -> int | None:
     """Return the seed of `reset` as an int, or None.
 
-    Raises:
-        ValueError: A bool.
-        gymnasium.error.Error: Any other value that is not an int of at least 0.
+    A bool is a ValueError, any other value that is not an int of at least 0 Gymnasium's Error.
     """
     if seed is None:
         return None
@@ -39,31 +37,19 @@ def seed_of(seed: Any) -> int | None:
     return int(seed)
 
 
-def noise_seed_of(options: Any) -> int | None:
-    """Return the noise seed in the options of `reset`, or None.
-
-    Raises:
-        ValueError: Another option, or a noise seed that is not an int of at least 0.
-        TypeError: Options that are not a dictionary.
-    """
+def noise_seed_of(options: object) -> int | None:
+    """Return the noise seed in the options of `reset`, or None."""
     if options is None:
         return None
-    unknown = sorted((option for option in _dict(options) if option != "noise_seed"), key=repr)
-    if unknown:
-        raise ValueError(f"unknown reset options {unknown}; the only one is 'noise_seed'")
-    return _noise_seed(options["noise_seed"]) if options else None
+    read = _read_options(options, ("noise_seed",), "the only one is 'noise_seed'")
+    return _noise_seed(read["noise_seed"]) if read else None
 
 
-def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
+def vector_seeds(seed: object, num_envs: int) -> list[int | None]:
     """Return the seed of each of several environments.
 
-    Args:
-        seed: Seed of the first environment, increased by 1 for each other; or a sequence; or None.
-        num_envs: Number of environments.
-
-    Raises:
-        ValueError: A bool, too few or many seeds, or one that `info["index"]` cannot hold.
-        gymnasium.error.Error: Any other value that is not an int of at least 0.
+    An int is the seed of the first one, increased by 1 for each other. Errors are those of
+    `seed_of`, and a ValueError for too few or many seeds or one that `info["index"]` cannot hold.
     """
     several = _members(seed)
     if several is not None:
@@ -78,33 +64,24 @@ def vector_seeds(seed: Any, num_envs: int) -> list[int | None]:
     return seeds
 
 
-def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list[int | None]]:
-    """Return which of several environments are reset, and the noise seed of each.
-
-    Raises:
-        ValueError: An unknown option, too few or many noise seeds or entries of the mask, or a
-            noise seed that is not an int of at least 0.
-        TypeError: Options that are not a dictionary, or a mask that is not an array of bool.
-    """
-    mask = np.ones(num_envs, dtype=np.bool_)
-    if options is None:
-        return mask, [None] * num_envs
-    unknown = sorted(_dict(options).keys() - {"reset_mask", "noise_seed"}, key=repr)
-    if unknown:
-        raise ValueError(
-            f"unknown reset options {unknown}; there are 'reset_mask' and 'noise_seed'"
-        )
-    mask = options.get("reset_mask", mask)
+def vector_options(options: object, num_envs: int) -> tuple[NDArray[np.bool_], list[int | None]]:
+    """Return which of several environments are reset, and the noise seed of each."""
+    read = _read_options(
+        {} if options is None else options,
+        ("reset_mask", "noise_seed"),
+        "there are 'reset_mask' and 'noise_seed'",
+    )
+    mask = read.get("reset_mask", np.ones(num_envs, dtype=np.bool_))
     if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
         raise TypeError(f"the option 'reset_mask' is an array of bool, got {mask!r}")
     if mask.shape != (num_envs,) or not mask.any():
         raise ValueError(
             f"the option 'reset_mask' has shape ({num_envs},) and at least one True, got {mask!r}"
         )
-    if "noise_seed" not in options:
+    if "noise_seed" not in read:
         return mask, [None] * num_envs
-    several = _members(options["noise_seed"])
-    noise_seeds = [options["noise_seed"]] * num_envs if several is None else several
+    several = _members(read["noise_seed"])
+    noise_seeds = [read["noise_seed"]] * num_envs if several is None else several
     if len(noise_seeds) != num_envs:
         raise ValueError(
             f"{num_envs} environments need as many noise seeds, got {len(noise_seeds)}"
@@ -112,21 +89,23 @@ def vector_options(options: Any, num_envs: int) -> tuple[NDArray[np.bool_], list
     return mask, [_noise_seed(value) for value in noise_seeds]
 
 
-def _noise_seed(value: Any) -> int:
+def _noise_seed(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"the option 'noise_seed' is an int of at least 0, got {value!r}")
     return int(value)
 
 
-def _dict(options: Any) -> Mapping[Any, Any]:
+def _read_options(options: object, known: Sequence[str], choice: str) -> Mapping[str, object]:
+    """Return the options of `reset`; ValueError for an unknown one, TypeError for no dictionary."""
     if not isinstance(options, Mapping):
         raise TypeError(f"the options of reset are a dictionary, got {options!r}")
+    if unknown := sorted((option for option in options if option not in known), key=repr):
+        raise ValueError(f"unknown reset options {unknown}; {choice}")
     return options
 
 
-def _members(values: Any) -> list[Any] | None:
+def _members(values: object) -> list[object] | None:
     """Return the members of a sequence or array; None for anything else."""
     if isinstance(values, np.ndarray) and values.ndim:
         return list(values.tolist())
-    several = isinstance(values, Sequence) and not isinstance(values, str)
-    return list(values) if several else None
+    return [*values] if isinstance(values, Sequence) and not isinstance(values, str) else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ Colour = tuple[int, int, int]
 """Red, green and blue, 0 to 255."""
 PIXELS = 32
 """Height and width of a square in a picture."""
-METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}
+METADATA: dict[str, object] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}
 """Gymnasium's metadata of a game that has a board."""
 BLANK = 8 * (8 * ".",)
 """The mark of a square that shows its ground alone."""
@@ -41,8 +41,6 @@ PICTURED = "The picture shows the board."
 """Line of an observation whose board is shown in a picture."""
 _EDGE = 0.85
 """Brightness of the line between squares, as a fraction of the ground's."""
-
-
 _DIGIT_ROWS = (
     "..###... ...#.... ..###... .####... ....#... .#####.. ..###... .#####.. ..###... ..###...",
     ".#...#.. ..##.... .#...#.. .....#.. ...##... .#...... .#...... .....#.. .#...#.. .#...#..",
@@ -98,9 +96,13 @@ class Board(NamedTuple):
     @property
     def legend(self) -> str:
         """Meaning of the picture's squares, as a line of a game's rules."""
-        legend = f"The board is shown in a picture. Its squares: {_list_meanings(self.tiles)}."
-        if self.counts:
-            legend += f" Above them stand the numbers of {_list_meanings(self.counts)}."
+        tiles, counts = (
+            ", ".join(f"{t.meaning} ({t.look})" if t.look else t.meaning for t in shown)
+            for shown in (self.tiles, self.counts)
+        )
+        legend = f"The board is shown in a picture. Its squares: {tiles}."
+        if counts:
+            legend += f" Above them stand the numbers of {counts}."
         return f"{legend} {self.note}".rstrip()
 
     @property
@@ -109,19 +111,11 @@ class Board(NamedTuple):
         return (len(self.counts) + self.height) * PIXELS, self.width * PIXELS
 
 
-def _list_meanings(tiles: tuple[Tile, ...]) -> str:
-    return ", ".join([f"{t.meaning} ({t.look})" if t.look else t.meaning for t in tiles])
-
-
 def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:
     """Return one plane for each tile, with 1 on the squares that show it and 0 on the others.
 
-    Args:
-        board: the board.
-        numbers: the number of each square's tile, row by row.
-
-    Returns:
-        A new array of shape (tiles, height, width).
+    `numbers` has the number of each square's tile, row by row; the result is a new array of shape
+    (tiles, height, width).
     """
     kinds = np.arange(len(board.tiles), dtype=np.uint8)[:, None, None]
     shown: NDArray[np.uint8] = (_grid(board, numbers) == kinds).view(np.uint8)
@@ -129,32 +123,23 @@ def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:
 
 
 def picture(board: Board, numbers: bytes, counts: Sequence[int] = ()) -> NDArray[np.uint8]:
-    """Return the board in colours.
+    """Return the board in colours: a new array of shape (*board.pixels, 3), red, green and blue.
 
     Args:
-        board: the board.
-        numbers: the number of each square's tile, row by row.
-        counts: the board's counts, in the order of their signs.
-
-    Returns:
-        A new array of shape (*board.pixels, 3): red, green and blue.
+        board: The board.
+        numbers: The number of each square's tile, row by row.
+        counts: The board's counts, in the order of their signs.
     """
     squares: NDArray[np.uint8] = _paint(board.tiles)[_grid(board, numbers)]
     if board.counts:
-        rows = [
-            _paint_count(sign, count, board.width)
-            for sign, count in zip(board.counts, counts, strict=True)
-        ]
+        rows = []
+        blank = Tile("", _COUNT_GROUND)
+        for sign, count in zip(board.counts, counts, strict=True):
+            digits = [Tile("", _COUNT_GROUND, DIGITS[int(d)], _COUNT_INK) for d in f"{count:02}"]
+            rows.append(_paint((sign, *digits, *[blank] * (board.width - 3))))
         squares = np.concatenate([np.stack(rows), squares])
     # From rows and columns of squares, each with its own, to rows and columns of pixels.
     return squares.transpose(0, 2, 1, 3, 4).reshape(*board.pixels, 3)
-
-
-def _paint_count(sign: Tile, count: int, width: int) -> NDArray[np.uint8]:
-    """Return a row of squares: the sign, two digits of the number, and nothing."""
-    digits = [Tile("", _COUNT_GROUND, DIGITS[int(d)], _COUNT_INK) for d in f"{count:02}"]
-    blank = Tile("", _COUNT_GROUND)
-    return _paint((sign, *digits, *[blank] * (width - 3)))
 
 
 def _grid(board: Board, numbers: bytes) -> NDArray[np.uint8]:
@@ -164,17 +149,13 @@ def _grid(board: Board, numbers: bytes) -> NDArray[np.uint8]:
 @lru_cache(maxsize=256)
 def _paint(tiles: tuple[Tile, ...]) -> NDArray[np.uint8]:
     """Return the pixels of each tile, of shape (tiles, PIXELS, PIXELS, 3)."""
-    return np.stack([_pixels(tile) for tile in tiles])
-
-
-def _pixels(tile: Tile) -> NDArray[np.uint8]:
-    pixels = np.empty((PIXELS, PIXELS, 3), dtype=np.uint8)
-    pixels[:] = tile.ground
-    edge = [int(_EDGE * part) for part in tile.ground]
-    pixels[-1], pixels[:, -1] = edge, edge
-    inked = np.array([[dot != "." for dot in row] for row in tile.mark])
-    scale = PIXELS // len(tile.mark)
-    pixels[inked.repeat(scale, axis=0).repeat(scale, axis=1)] = tile.ink
+    pixels = np.empty((len(tiles), PIXELS, PIXELS, 3), dtype=np.uint8)
+    for square, tile in zip(pixels, tiles, strict=True):
+        square[:] = tile.ground
+        square[-1] = square[:, -1] = [int(_EDGE * part) for part in tile.ground]
+        inked = np.array([[dot != "." for dot in row] for row in tile.mark])
+        scale = PIXELS // len(tile.mark)
+        square[inked.repeat(scale, axis=0).repeat(scale, axis=1)] = tile.ink
     return pixels
 
 

@@ -34,10 +34,9 @@ class Budget:
             least = 0 if field.name == "penalty" else 1
             number = getattr(self, field.name)
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                kind = f"an int of at least {least}"
                 unit = ", in hundredths of reward" if field.name == "penalty" else ""
-                raise ValueError(
-                    f"{field.name} is an int of at least {least}{unit}, got {number!r}"
-                )
+                raise ValueError(f"{field.name} is {kind}{unit}, got {number!r}")
 
     @property
     def sentence(self) -> str:
@@ -50,9 +49,7 @@ class Budget:
     def must_allow(self, name: str, moves: int) -> None:
         """Refuse a variant whose longest instance cannot be won within the budget.
 
-        Args:
-            name: Name of the variant.
-            moves: Maximum over instances of the actions in a shortest solution.
+        `moves` is the maximum over instances of the actions in a shortest solution.
 
         Raises:
             ValueError: The moves exceed the budget.

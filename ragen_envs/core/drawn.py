@@ -17,14 +17,8 @@ _WELL_FORMED = re.compile(r"[0-9a-f]{64}").fullmatch
 def draw_key(commitment: str, value: str) -> str:
     """Return the 64 hex digits from which the instances and the noise of a draw follow.
 
-    They are SHA-256 over a fixed prefix, the commitment's 64 digits and the value's.
-
-    Args:
-        commitment: Hash of the announcement, 64 hex digits.
-        value: Value drawn after the commitment, 64 hex digits.
-
-    Raises:
-        ValueError: One of them is malformed.
+    They are SHA-256 over a fixed prefix and 64 hex digits each of the commitment, which is the hash
+    of an announcement, and of the value drawn after it. A malformed one is a ValueError.
     """
     for name, digits in (("commitment", commitment), ("value", value)):
         if not _WELL_FORMED(digits):
@@ -36,16 +30,11 @@ REFERENCE_KEY = draw_key("0" * 64, "0" * 64)
 """Key of the draw that hashes of specifications use, so that they are equal for all draws."""
 
 
-def checked_key(key: str | None) -> str:
-    """Return the key of a draw.
-
-    Raises:
-        ValueError: The key is missing or malformed.
-    """
+def check_key(key: str | None) -> str:
+    """Return the key of a draw; a missing or malformed one is a ValueError."""
     if not isinstance(key, str) or not _WELL_FORMED(key):
         raise ValueError(
-            "the split 'drawn' takes draw=KEY, 64 hex digits as "
-            "ragen_envs.core.drawn.draw_key returns "
-            f"them, got {key!r}"
+            "the split 'drawn' takes draw=KEY, 64 hex digits as ragen_envs.core.drawn.draw_key "
+            f"returns them, got {key!r}"
         )
     return key

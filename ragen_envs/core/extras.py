@@ -4,12 +4,9 @@ from __future__ import annotations
 
 
 def missing(what: str, package: str, extra: str) -> ImportError:
-    """Return the error that says which extra brings a package.
+    """Return the error that says which extra of this distribution brings a package.
 
-    Args:
-        what: Module or function that needs the package.
-        package: Package that could not be imported.
-        extra: Extra of this distribution that installs it.
+    `what` is the module or function that needs it.
     """
     return ImportError(
         f"{what} needs {package}: pip install 'ragen-bench[{extra}]' "

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ragen_envs.core.scene import Scene
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True)
 class Failure:
     """Why an episode failed.
 
-    Attributes:
-        label: A failure label of the game, or a common one such as "out_of_budget".
-        turn: The number of the turn that caused the failure, from 1.
+    The label is one of the game, or a common one such as "out_of_budget". The turn, from 1, caused
+    the failure.
     """
 
     label: str
@@ -30,9 +32,9 @@ class FinishedTurn:
     """One turn of a finished episode.
 
     Attributes:
-        number: The number of the turn, from 1.
-        before: The state that the player saw, as the labeler's `read_state` returned it.
-        after: The state at the end of the turn.
+        number: Number of the turn, from 1.
+        before: State that the player saw, as the labeler's `read_state` returned it.
+        after: State at the end of the turn.
         turns_left: Responses that could still be given, this one included.
         actions_left: Actions that could still be run, before this turn.
         actions: The names of the actions that were run.
@@ -55,9 +57,9 @@ class FinishedEpisode:
     """One finished episode.
 
     Attributes:
-        env: An environment of the same variant. Its own state is undefined.
-        instance: The instance that was played.
-        steps: The turns; may be empty.
+        env: Environment of the same variant. Its own state is undefined.
+        instance: Instance that was played.
+        steps: Turns; may be empty.
         outcome: "success", "failure", "timeout" or "context_overflow".
     """
 
@@ -85,7 +87,8 @@ class FailureLabeler:
 
         By default no state comes twice, since each turn leaves fewer turns.
         """
-        return env.turns_left  # type: ignore[no-any-return]
+        turns: int = env.turns_left
+        return turns
 
     def find_decisive_failure(self, _episode: FinishedEpisode) -> Failure | None:
         """Return the event that decided a failed episode, if there is one."""
@@ -103,6 +106,6 @@ class FailureLabeler:
         """Return the names of all actions, to read plans in thoughts; () if they vary."""
         return ()
 
-    def build_scene(self, _episode: FinishedEpisode, _state: Any) -> Scene | None:
+    def build_scene(self, _episode: FinishedEpisode, _state: object) -> Scene | None:
         """Return where things stand in a state, to check statements; None without a board."""
         return None

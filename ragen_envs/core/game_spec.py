@@ -16,11 +16,7 @@ NAMESPACE = "ragen"
 
 
 def import_attribute(entry_point: str) -> Any:
-    """Import what an entry point names.
-
-    Args:
-        entry_point: "MODULE:ATTRIBUTE".
-    """
+    """Import what an entry point, "MODULE:ATTRIBUTE", names."""
     module, _, attribute = entry_point.partition(":")
     return getattr(import_module(module), attribute)
 

@@ -28,14 +28,9 @@ def write(blocks: Iterable[tuple[str, Mapping[str, object]]]) -> str:
 
 
 def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
-    """Return the instances of a file's text.
+    """Return the instances of a file's text, each made from its body and its fields.
 
-    Args:
-        text: Text of the file, see `write`.
-        make: Builds an instance from its body and its fields.
-
-    Raises:
-        ValueError: The blocks are not numbered 0, 1, 2, ...
+    A ValueError if the blocks are not numbered 0, 1, 2, ...
     """
     instances = []
     for number, block in enumerate(text.rstrip("\n").split("\n\n")):
@@ -49,11 +44,7 @@ def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
 
 @cache
 def load(package: str, path: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
-    """Return the instances of a file that lies in a package, read once a process.
-
-    Raises:
-        ValueError: The package has no such file.
-    """
+    """Return the instances of a package's file, read once a process; ValueError without one."""
     try:
         text = files(package).joinpath(path).read_text(encoding="utf-8")
     except FileNotFoundError:

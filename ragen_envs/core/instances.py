@@ -96,8 +96,8 @@ def content_hash(game: str, canonical: bytes) -> str:
     """Return the 16 hex digits that name an instance up to the symmetries of its game.
 
     Args:
-        game: the game's name, shared by all its variants.
-        canonical: the instance's canonical form, equal for all its symmetric images.
+        game: Name of the game, shared by all its variants.
+        canonical: Canonical form of the instance, equal for all its symmetric images.
     """
     return hashlib.sha256(b"%s\0%s" % (game.encode(), canonical)).hexdigest()[:16]
 
@@ -106,7 +106,7 @@ def partition_of(digest: str, sixteenths: int = 1) -> str:
     """Return the one part of the instance space that a content hash belongs to.
 
     Args:
-        digest: the hash, in hex digits; the first one decides.
+        digest: Hash in hex digits; the first one decides.
         sixteenths: Number of sixteenths in each of val, test and sealed (instances that a
             benchmark host derives from a secret key); the rest is train. Games with few instances
             hold more of them out, so that the held-out instances are typical.
@@ -139,11 +139,7 @@ I = TypeVar("I", bound=Instance)  # noqa: E741
 def draw(
     candidates: Callable[[RandomStream], Iterable[I | None]], stream: RandomStream, split: Split
 ) -> I:
-    """Return the first candidate of the stream that belongs to the split.
-
-    Raises:
-        RuntimeError: No instance of the split is among the first 4,096 candidates.
-    """
+    """Return the first candidate of the stream that belongs to the split, out of 4,096."""
     for instance in islice(candidates(stream), _CANDIDATES):
         if instance is not None and instance.part == split:
             return instance
@@ -160,16 +156,8 @@ def held_out(
 ) -> list[I]:
     """Generate the held-out instances of one environment, no two alike up to symmetry.
 
-    Args:
-        candidates: Generator of the game's instances.
-        name: the environment's name, such as "Sokoban-v0".
-        split: "val", "test" or "sealed".
-        taken: Hashes of the game's instances that other variants use; the new ones are added.
-        secret: Extra label of the streams, if not empty.
-        size: Number of instances.
-
-    Raises:
-        RuntimeError: The game has too few different instances.
+    `taken` has the hashes of the game's instances that other variants use; the new ones are added.
+    A secret is an extra label of the streams. Too few different instances are a RuntimeError.
     """
     chosen: list[I] = []
     secrets = (secret,) if secret else ()

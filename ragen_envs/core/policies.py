@@ -5,7 +5,7 @@ from __future__ import annotations
 from gymnasium.error import ResetNeeded
 
 from ragen_envs.core.instances import RandomStream
-from ragen_envs.core.player import Player
+from ragen_envs.core.protocol import Player
 from ragen_envs.core.tools import answer_with
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
 from ragen_envs.core.wording import pluralize
 
@@ -95,6 +95,34 @@ class Function(NamedTuple):
     after: str = ""
 
 
+class Player(Protocol):
+    """The interface shared by all players; every `TextEnv` is one."""
+
+    @property
+    def response_format(self) -> AnswerFormat:
+        """Format of the responses."""
+        ...
+
+    @property
+    def legal_actions(self) -> tuple[str, ...]:
+        """Names of the legal actions; empty after the end."""
+        ...
+
+    @property
+    def free_text(self) -> FreeText | None:
+        """The free-text action that is legal now, if there is one."""
+        ...
+
+    @property
+    def actions_this_turn(self) -> int:
+        """Maximum number of actions in this turn."""
+        ...
+
+    def best_actions(self) -> tuple[str, ...]:
+        """Return the actions that the oracle takes in this turn."""
+        ...
+
+
 ACT = Function("act", "Take your turn.", "action", "What to do.")
 """The default function of a game."""
 BROKEN = Parsed(format_valid=False, actions=(), actions_valid=False, is_example=False)
@@ -132,12 +160,9 @@ class ActionReader:
         self._cache: dict[str, Parsed] = {}
         self._rests: dict[str, Parsed] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Leave the cache out of copies: it holds thousands of responses where games share it."""
         return {**vars(self), "_cache": {}, "_rests": {}}
-
-    def _words(self, body: str) -> list[str]:
-        return [word.strip().lower() for word in body.split(SEPARATOR)]
 
     def read(self, answer: str, response_format: ResponseFormat) -> Parsed:
         """Parse a response. Never raises on a str."""
@@ -159,16 +184,13 @@ class ActionReader:
         store(cache, key, parsed)
         return parsed
 
+    def _words(self, body: str) -> list[str]:
+        return [word.strip().lower() for word in body.split(SEPARATOR)]
+
     def _parse(self, body: str) -> Parsed:
         words = self._words(body)
-        indices = [self._index.get(word) for word in words]
-        known = tuple(i for i in indices if i is not None)
-        return Parsed(
-            format_valid=True,
-            actions=known,
-            actions_valid=len(known) == len(words),
-            is_example=words == self._example,
-        )
+        known = tuple(i for word in words if (i := self._index.get(word)) is not None)
+        return Parsed(True, known, len(known) == len(words), words == self._example)
 
 
 def store(cache: dict[str, Parsed], key: str, parsed: Parsed) -> None:
@@ -203,18 +225,12 @@ def instructions(example: str, response_format: AnswerFormat) -> str:
     """
     if response_format == "tools":
         return HOW_TO_CALL
-    form = {
-        "think": f"<think>REASONING</think><answer>{example}</answer>",
-        "answer": f"<answer>{example}</answer>",
-        "plain": example,
-    }[response_format]
+    form = format_answer([example], response_format, "REASONING")
     lead = "First reason, then answer" if response_format == "think" else "Answer"
     several = f", with {SEPARATOR} between actions" if SEPARATOR in example else ""
     return f"{lead} in exactly this form{several}:\n{form}"
 
 
-_CACHED = 4096
-_STOPS = (".", "?", "!")
 FEW = 9
 """Maximum number of actions for which a turn's line is cached in `LINES`. The look-up hashes every
 name, and lines of longer lists, as on a shop's pages, rarely repeat."""
@@ -246,14 +262,11 @@ def feedback(turn: Turn) -> str:
     else:
         did = ", ".join(names[i] for i in ran) or "nothing"
         # A question ends itself.
-        done = f"Done: {did}" if did.endswith(_STOPS) else f"Done: {did}."
+        done = f"Done: {did}" if did.endswith((".", "?", "!")) else f"Done: {did}."
         if not actions_valid:
             done += " What is not an action was skipped."
         if dropped:
-            done += f" The last {_not_run(dropped)} not run."
+            last = "action was" if dropped == 1 else f"{dropped} actions were"
+            done += f" The last {last} not run."
     budget = f"{pluralize(turns, 'turn')}, {pluralize(actions, 'action')}"
     return f"{done} Reward: {points / 100:g}. Remaining: {budget}."
-
-
-def _not_run(dropped: int) -> str:
-    return "action was" if dropped == 1 else f"{dropped} actions were"

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from ragen_envs.core.text_game import Info
 
 POINTS = 100
 """Points in a reward of 1. Games use whole points, since sums of floats are not exact."""
@@ -20,7 +23,7 @@ class Transition(NamedTuple):
     Attributes:
         answer: Whole response of the player.
         actions: Names of the actions that ran, in order; empty if the format was broken.
-        reward: the game's own reward.
+        reward: Game's own reward.
         terminated: The rules ended the episode in this turn.
         truncated: The budget ended the episode in this turn.
         success: The game is won.
@@ -33,7 +36,7 @@ class Transition(NamedTuple):
     terminated: bool
     truncated: bool
     success: bool
-    info: dict[str, Any]
+    info: Info
 
 
 class RewardFn(Protocol):
@@ -49,12 +52,7 @@ class RewardFn(Protocol):
 
 
 def own_reward(reward_fn: RewardFn, transition: Transition) -> float:
-    """Call a reward function and check its result.
-
-    Raises:
-        TypeError: The result is not a number.
-        ValueError: The result is NaN or infinite.
-    """
+    """Call a reward function; TypeError unless it returns a number, ValueError if not finite."""
     reward: object = reward_fn(transition)
     if not isinstance(reward, Real):
         raise TypeError(

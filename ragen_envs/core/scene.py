@@ -22,10 +22,8 @@ DIRECTIONS: Mapping[str, Square] = {
 class Relation:
     """The position of one thing relative to another.
 
-    Attributes:
-        direction: Key of `DIRECTIONS`.
-        distance: Number of squares along the direction; None if not stated.
-        near: The statement says "directly" or "next to".
+    The direction is a key of `DIRECTIONS`. The distance in squares is None if not stated. `near`
+    stands for "directly" or "next to".
     """
 
     direction: str
@@ -55,9 +53,7 @@ class Scene:
         "directly above" that is in line but not on the next square.
         """
         pairs = list(product(self.places[thing], self.places[other]))
-        lax = bool({thing, other} & _MANY) and all(
-            relation.distance is None for relation in relations
-        )
+        lax = bool({thing, other} & _MANY) and all(r.distance is None for r in relations)
         strict = lax or any(relation.near for relation in relations)
         if any(_hold(a, b, relations, strict and len(relations) == 1) for a, b in pairs):
             return True
@@ -67,13 +63,9 @@ class Scene:
                 return None
         return False
 
-    def stands_at(self, thing: str, place: Square) -> bool:
-        """Return whether a thing of this kind stands on a square."""
-        return place in self.places[thing]
-
     def in_corner(self, thing: str, bottom: bool, right: bool) -> bool:
         """Return whether a thing of this kind stands in a corner."""
-        return self.stands_at(thing, (self.corners[int(bottom)], self.corners[2 + int(right)]))
+        return (self.corners[int(bottom)], self.corners[2 + int(right)]) in self.places[thing]
 
     def distance(self, thing: str, other: str) -> int:
         """Return the steps between the nearest things of two kinds, ignoring obstacles, or -1."""

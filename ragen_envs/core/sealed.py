@@ -98,7 +98,18 @@ def open_key() -> str:
     Raises:
         SealedKeyError: Neither variable is set, or the key is malformed.
     """
-    key = _key_of_environment()
+    if key := os.environ.get(KEY_VARIABLE):
+        key = _check_key(key, f"the variable {KEY_VARIABLE}")
+    elif path := os.environ.get(KEY_FILE_VARIABLE):
+        where = str(Path(path).absolute())
+        if where not in _files:
+            _files[where] = read_key_file(path)
+        key = _files[where]
+    else:
+        raise SealedKeyError(
+            f"the sealed split needs the host's key: name its file in {KEY_FILE_VARIABLE} "
+            f"(or put the key itself into {KEY_VARIABLE}); `ragen-bench sealed new FILE` makes one"
+        )
     hashed = key_hash(key)
     _keys[hashed] = key
     return hashed
@@ -118,20 +129,6 @@ def secret_of(hashed: str) -> str:
             "holds another one"
         )
     return _keys[hashed]
-
-
-def _key_of_environment() -> str:
-    if key := os.environ.get(KEY_VARIABLE):
-        return _check_key(key, f"the variable {KEY_VARIABLE}")
-    if path := os.environ.get(KEY_FILE_VARIABLE):
-        where = str(Path(path).absolute())
-        if where not in _files:
-            _files[where] = read_key_file(path)
-        return _files[where]
-    raise SealedKeyError(
-        f"the sealed split needs the host's key: name its file in {KEY_FILE_VARIABLE} "
-        f"(or put the key itself into {KEY_VARIABLE}); `ragen-bench sealed new FILE` makes one"
-    )
 
 
 def _check_key(key: str, where: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from gymnasium.spaces import Text
@@ -22,6 +22,8 @@ from gymnasium.vector.utils import (
 )
 from numpy.typing import NDArray
 
+Memory: TypeAlias = Any
+"""A synchronized array of C ints, which is not a buffer in NumPy's stubs."""
 Slots = NDArray[np.int32]
 """One row a text, of shape (texts, 1 + max_length): its length, then its code points."""
 _CODEC = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
@@ -38,9 +40,6 @@ class TextView(Sequence[str]):
     """A sequence of the texts in shared memory, decoded at each access.
 
     A copy, deep or shallow, is a tuple of the current texts.
-
-    Args:
-        slots: Shared memory, one row per text.
     """
 
     def __init__(self, slots: Slots) -> None:
@@ -61,7 +60,7 @@ class TextView(Sequence[str]):
     def __copy__(self) -> tuple[str, ...]:
         return self[:]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+    def __deepcopy__(self, memo: object) -> tuple[str, ...]:
         return self[:]
 
     def __repr__(self) -> str:
@@ -72,22 +71,22 @@ def _text_of(slot: Slots) -> str:
     return slot[1 : 1 + slot[0]].tobytes().decode(_CODEC, "surrogatepass")
 
 
-def _slots_of(space: SharedText, memory: Any) -> Slots:
+def _slots_of(space: SharedText, memory: Memory) -> Slots:
     return np.frombuffer(memory.get_obj(), dtype=np.int32).reshape(-1, 1 + space.max_length)
 
 
 @create_shared_memory.register(SharedText)
-def _create(space: SharedText, n: int = 1, ctx: Any = multiprocessing) -> Any:
+def _create(space: SharedText, n: int = 1, ctx: Any = multiprocessing) -> Memory:
     return ctx.Array(np.dtype(np.int32).char, n * (1 + space.max_length))
 
 
 @read_from_shared_memory.register(SharedText)
-def _read(space: SharedText, shared_memory: Any, n: int = 1) -> TextView:  # noqa: ARG001
+def _read(space: SharedText, shared_memory: Memory, n: int = 1) -> TextView:  # noqa: ARG001
     return TextView(_slots_of(space, shared_memory))
 
 
 @write_to_shared_memory.register(SharedText)
-def _write(space: SharedText, index: int, value: str, shared_memory: Any) -> None:
+def _write(space: SharedText, index: int, value: str, shared_memory: Memory) -> None:
     if len(value) > space.max_length:
         raise ValueError(
             f"environment {index} returned a text of {len(value)} characters, and its space holds "

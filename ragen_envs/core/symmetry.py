@@ -10,35 +10,22 @@ from typing import Any
 def canonical_grid(grid: str, blank: str | None = None) -> bytes:
     """Return a form that is equal for all rotations and reflections of a grid.
 
-    Args:
-        grid: Rows of equal length joined by line ends.
-        blank: Symbol of empty squares; outer empty rows and columns are removed, so that
-            translations are equal too.
-
-    Returns:
-        The lexicographically smallest image in ASCII, after its height and width.
+    It is the lexicographically smallest image in ASCII, after its height and width. With a symbol
+    of empty squares, outer empty rows and columns are removed, so that translations are equal too.
     """
-    rows = grid.split("\n")
     if blank is not None:
-        rows = crop(rows, blank)
+        grid = "\n".join(crop(grid.split("\n"), blank))
+    rows = grid.split("\n")
     height, width = len(rows), len(rows[0])
-    least = min(_images(rows))
-    return f"{max(height, width)}x{min(height, width)}:{least}".encode()
+    return f"{max(height, width)}x{min(height, width)}:{min(images(grid))}".encode()
 
 
 def images(grid: str) -> list[str]:
     """Return the rotations and reflections of a grid that have its shape.
 
-    Args:
-        grid: Rows of equal length joined by line ends.
-
-    Returns:
-        The cells of each image, row by row: eight images of a square, else four.
+    Each is its cells, row by row: eight images of a square, else four.
     """
-    return _images(grid.split("\n"))
-
-
-def _images(rows: list[str]) -> list[str]:
+    rows = grid.split("\n")
     height, width = len(rows), len(rows[0])
     cells = "".join(rows)
     # For a rectangle, only images of one orientation can be the smallest.

@@ -33,7 +33,8 @@ from ragen_envs.core.protocol import (
 )
 from ragen_envs.core.rewards import POINTS, RewardFn, Transition, own_reward
 from ragen_envs.core.spaces import SharedText
-from ragen_envs.core.text_game import I, TextGame, V
+from ragen_envs.core.text_game import I, Info, ResetOptions, TextGame, V
+from ragen_envs.core.tool_calls import Schema
 from ragen_envs.core.tools import read_calls, schemas
 
 PRINTABLE = frozenset(string.ascii_letters + string.digits + string.punctuation + " \n")
@@ -100,19 +101,15 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         "response_format",
         "turn",
     )
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}
     budget: Budget
-    response_format: AnswerFormat
-    is_running: bool
-    instance: I | None
-    instance_info: dict[str, Any]
+    instance_info: Info
     action_reader: ActionReader
-    legal_actions: tuple[str, ...]
     turn: int
     actions_left: int
     parsed: Parsed
     action_is_effective: bool
-    _reset_info: dict[str, Any]
+    _reset_info: Info
 
     def __init__(
         self,
@@ -129,32 +126,30 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
             raise TypeError(f"reward_fn is a function of a Transition, got {reward_fn!r}")
         super().__init__(variant, split, draw)
         self.response_format = one_of("response_format", response_format, ANSWER_FORMATS)
-        self.render_mode = one_of(
-            "render_mode", render_mode, (None, *self.metadata["render_modes"])
-        )
+        modes = (None, *self.metadata["render_modes"])
+        self.render_mode = one_of("render_mode", render_mode, modes)
         self.budget = self.variant.budget
         if pictured:
             self._need_board()
         self.pictured = pictured
         self._reward_fn = reward_fn
-        self.observation_space = SharedText(
-            MAX_OBSERVATION, charset=_sort_characters(PRINTABLE | self.extra_characters)
-        )
-        self.action_space = SharedText(
-            MAX_ACTION, min_length=0, charset=_sort_characters(PRINTABLE)
-        )
+        # Sorted, since older versions of Gymnasium sample the characters in this order.
+        characters = "".join(sorted(PRINTABLE | self.extra_characters))
+        self.observation_space = SharedText(MAX_OBSERVATION, charset=characters)
+        characters = "".join(sorted(PRINTABLE))
+        self.action_space = SharedText(MAX_ACTION, min_length=0, charset=characters)
         self._has_extra_info = type(self).compute_extra_info is not TextGame.compute_extra_info
         self.is_running = False
-        self.legal_actions = ()
-        self.instance = None
+        self.legal_actions: tuple[str, ...] = ()
+        self.instance: I | None = None
         self._frame: tuple[str, str] | None = None
         self._generator: np.random.Generator | None = None
 
     # Gymnasium's interface.
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+        self, *, seed: int | None = None, options: ResetOptions | None = None
+    ) -> tuple[str, Info]:
         """Start an episode.
 
         Args:
@@ -177,7 +172,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         observation = self.start_episode(seed_of(seed), noise_seed_of(options))
         return observation, self._reset_info.copy()
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
         """Take one response: run its valid actions in order, within the budget.
 
         Args:
@@ -195,7 +190,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         observation, reward, terminated, truncated = self.play_turn(action)
         return observation, reward, terminated, truncated, self.build_info()
 
-    def render(self) -> Any:
+    def render(self) -> str | NDArray[np.uint8] | None:
         """Return the current state: as text in mode "ansi", as a picture in mode "rgb_array".
 
         Returns:
@@ -300,21 +295,12 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         if terminated or truncated:
             self.is_running = False
             self.legal_actions = ()
-        ran_actions, turns_left = actions[:ran], budget.max_turns - turn
-        result = (
-            names,
-            ran_actions,
-            count - ran,
-            format_valid,
-            actions_valid,
-            points,
-            turns_left,
-            left,
-        )
+        run, turns = actions[:ran], budget.max_turns - turn
+        result = names, run, count - ran, format_valid, actions_valid, points, turns, left
         line = LINES[result] if len(names) <= FEW else feedback(result)
         reward = points / POINTS
         if self._reward_fn is not None:
-            ran_names = tuple(names[number] for number in ran_actions)
+            ran_names = tuple(names[number] for number in run)
             info = self.build_info()
             reward = own_reward(
                 self._reward_fn,
@@ -323,7 +309,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         state = PICTURED if self.pictured else self.render_state()
         return f"{line}\n{state}", reward, terminated, truncated
 
-    def build_info(self) -> dict[str, Any]:
+    def build_info(self) -> Info:
         """Return a new `info` of the current state."""
         info = self._reset_info.copy()  # a third faster than a new dict
         info["success"] = self.success
@@ -363,7 +349,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         return parsed, tuple(self.action_reader.actions[i] for i in parsed.actions)
 
     @property
-    def functions_now(self) -> list[dict[str, Any]]:
+    def functions_now(self) -> list[Schema]:
         """Schemas of the functions that may be called now, in OpenAI's format; empty at the end."""
         return schemas(self)
 
@@ -401,11 +387,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         self.legal_actions = reader.actions
 
     def choose_legend(self, symbols: str) -> str:
-        """Return the line of the rules that explains the board's symbols or its picture.
-
-        Args:
-            symbols: Legend of the board as text.
-        """
+        """Return the line of the rules that explains the board's symbols or its picture."""
         return self.board.legend if self.pictured and self.board else symbols
 
     def _parse(self, response: str) -> Parsed:
@@ -422,11 +404,6 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         if board is None:
             raise ValueError(f"{self.variant.name} has no board to picture")
         return board
-
-
-def _sort_characters(charset: frozenset[str]) -> str:
-    """Return the characters in a fixed order, which older versions of Gymnasium sample in."""
-    return "".join(sorted(charset))
 
 
 AnyTextEnv: TypeAlias = TextEnv[Any, Any]

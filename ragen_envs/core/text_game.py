@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 from ragen_envs.core.arguments import one_of
 from ragen_envs.core.boards import Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.drawn import checked_key
+from ragen_envs.core.drawn import check_key
 from ragen_envs.core.held_out import load
 from ragen_envs.core.instances import (
     HELD_OUT_SIZE,
@@ -23,7 +23,7 @@ from ragen_envs.core.instances import (
 )
 from ragen_envs.core.protocol import ACT, ActionReader, Function
 from ragen_envs.core.sealed import open_key, secret_of
-from ragen_envs.core.typed_calls import TypedFunction
+from ragen_envs.core.tool_calls import TypedFunction
 
 Info: TypeAlias = dict[str, Any]
 """Gymnasium's info dictionary of a reset or a step."""
@@ -81,10 +81,6 @@ class TextGame(Generic[V, I]):
         "terminated",
         "variant",
     )
-    variant: V
-    split: Split
-    sealed_key_hash: str | None
-    draw: str | None
     terminated: bool
     success: bool
     index: int
@@ -125,7 +121,7 @@ class TextGame(Generic[V, I]):
         if split != "drawn" and draw is not None:
             raise ValueError(f"draw goes with the split 'drawn', not with {split!r}")
         self.sealed_key_hash = open_key() if split == "sealed" else None
-        self.draw = checked_key(draw) if split == "drawn" else None
+        self.draw = check_key(draw) if split == "drawn" else None
 
     # Instances.
 
@@ -155,11 +151,9 @@ class TextGame(Generic[V, I]):
     def apply_action(self, action: int) -> tuple[float, bool]:
         """Run one action; return its points and whether it changed the state.
 
-        Points are hundredths of reward: as ints they add up exactly, so that three times -0.1 is
-        -0.3. Set `terminated` and `success` where the rules end the episode.
-
-        Args:
-            action: Index into the actions of the reader.
+        An action is an index into the actions of the reader. Points are hundredths of reward: as
+        ints they add up exactly, so that three times -0.1 is -0.3. Set `terminated` and `success`
+        where the rules end the episode.
         """
 
     def end_turn(self) -> None:
@@ -288,10 +282,10 @@ class TextGame(Generic[V, I]):
         if key not in _generated:
             if len(_generated) >= _CACHED:
                 del _generated[next(iter(_generated))]
-            instances = held_out(
-                self.generate_instances, self.variant.name, split, set(), secret, size
+            name = self.variant.name
+            _generated[key] = (
+                *held_out(self.generate_instances, name, split, set(), secret, size),
             )
-            _generated[key] = tuple(instances)
         return _generated[key]
 
     @classmethod
@@ -299,9 +293,6 @@ class TextGame(Generic[V, I]):
         """Return the number of instances in each held-out split of a variant: 256.
 
         A game with fewer different instances overrides this, so that none is counted twice.
-
-        Args:
-            name: Name of the variant.
         """
         return HELD_OUT_SIZE
 

@@ -1,32 +1,35 @@
-"""Function calls as the text of a response, the format ``tools``.
+"""Function calls as the text of a response, the format ``tools``; functions with typed arguments.
 
     I push the box up.
     <tool_call>{"name": "act", "arguments": {"actions": ["Up", "Left"]}}</tool_call>
 
 The text before the calls is the thought; it may be empty. The chat templates of Qwen and Hermes use
-this format, and calls that a server returns separately are recorded in it. Parsing is linear in the
-length of the response.
+this format, and calls that a server returns separately are recorded in it. The text of the action
+that calls a `TypedFunction` is
+
+    move event=E3 day=Friday time=10:00
+
+where each argument appears once, in any order, and a value cannot contain "=", which starts the
+next value. Parsing is linear in the length of the response.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_SIGN = "="
+Schema: TypeAlias = dict[str, Any]
+"""A JSON schema, or a function of a chat API with the schema of its arguments."""
 
 
 class Call(NamedTuple):
-    """A function that a model called.
-
-    Attributes:
-        name: Name of the function.
-        arguments: Object of arguments, or its JSON.
-    """
+    """A function that a model called, with an object of arguments or its JSON."""
 
     name: str
-    arguments: str | Mapping[str, Any]
+    arguments: str | Mapping[str, object]
 
 
 class CallError(ValueError):
@@ -34,12 +37,7 @@ class CallError(ValueError):
 
 
 class ParsedCalls(NamedTuple):
-    """A response in the format ``tools``.
-
-    Attributes:
-        thought: Text before the calls.
-        calls: Calls in order.
-    """
+    """A response in the format ``tools``: the text before the calls, and the calls in order."""
 
     thought: str
     calls: list[Call]
@@ -65,15 +63,23 @@ def thought_before(answer: str) -> str:
 
 
 def as_text(calls: Sequence[Call], thought: str = "") -> str:
-    """Return the response that makes calls.
+    """Return the response that makes calls; malformed JSON of their arguments is kept unchanged.
 
-    Args:
-        calls: Calls whose arguments are an object or JSON; malformed JSON is kept unchanged.
-        thought: Text before the calls; tags of calls in it become blanks.
+    Tags of calls in the thought become blanks.
     """
     thought = thought.replace(_OPEN, " ").strip()
-    texts = [f"{_OPEN}{_write_call(call)}{_CLOSE}" for call in calls]
-    return "\n".join([thought, *texts] if thought else texts)
+    texts = [thought] if thought else []
+    for name, arguments in calls:
+        if isinstance(arguments, str):
+            try:
+                read = json.loads(arguments)
+            except (ValueError, RecursionError):
+                read = None
+            arguments = read if isinstance(read, dict) else arguments
+        text = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+        # In a string of JSON the tags may be written otherwise, so that no argument ends its call.
+        texts.append(_OPEN + text.replace("<", "\\u003c") + _CLOSE)
+    return "\n".join(texts)
 
 
 def _call(block: str) -> Call:
@@ -93,14 +99,140 @@ def _call(block: str) -> Call:
     return Call(name, arguments)
 
 
-def _write_call(call: Call) -> str:
-    arguments = call.arguments
-    if isinstance(arguments, str):
-        try:
-            read = json.loads(arguments)
-        except (ValueError, RecursionError):
-            read = None
-        arguments = read if isinstance(read, dict) else arguments
-    # In a string of JSON the tags may be written otherwise, so that no argument ends its call.
-    text = json.dumps({"name": call.name, "arguments": arguments}, ensure_ascii=False)
-    return text.replace("<", "\\u003c")
+class Parameter(NamedTuple):
+    """An argument of a function: one of some choices, a number, or a text.
+
+    Attributes:
+        name: Identifier.
+        about: Description in a sentence.
+        choices: Possible values; empty for a number or a text.
+        most: Maximum of a number, whose minimum is 1; 0 if the value is not a number.
+        pattern: Regular expression of a text, in the syntax of `FreeText.form`.
+    """
+
+    name: str
+    about: str
+    choices: tuple[str, ...] = ()
+    most: int = 0
+    pattern: str = "[a-zA-Z0-9]{1,40}"
+
+    @property
+    def form(self) -> str:
+        """Regular expression of the values, as in `FreeText.form`; it omits some numbers."""
+        if self.choices:
+            return f"({'|'.join(map(_spell, self.choices))})"
+        if self.most:
+            digits = len(str(self.most + 1)) - 1  # as many nines are no more than the greatest
+            return f"[1-9][0-9]{{0,{digits - 1}}}"
+        return self.pattern
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of its values."""
+        if self.choices:
+            return {"type": "string", "enum": [*self.choices], "description": self.about}
+        if self.most:
+            bounds = {"minimum": 1, "maximum": self.most}
+            return {"type": "integer", **bounds, "description": self.about}
+        return {"type": "string", "pattern": f"^{self.pattern}$", "description": self.about}
+
+
+class TypedFunction(NamedTuple):
+    """A function with typed arguments that a model may call for an action.
+
+    Attributes:
+        name: Identifier of the function.
+        about: Description in a sentence.
+        parameters: Parameters, all required.
+    """
+
+    name: str
+    about: str
+    parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON schema of its arguments."""
+        return {
+            "type": "object",
+            "properties": {parameter.name: parameter.schema for parameter in self.parameters},
+            "required": [parameter.name for parameter in self.parameters],
+            "additionalProperties": False,
+        }
+
+    @property
+    def form(self) -> str:
+        """Regular expression of the texts of its calls, as in `FreeText.form`."""
+        return _spell(self.name) + "".join(
+            f"{_spell(f' {parameter.name}{_SIGN}')}{parameter.form}"
+            for parameter in self.parameters
+        )
+
+
+def write_call(function: TypedFunction, arguments: Mapping[str, object]) -> str:
+    """Return the text of a call with these arguments by name; other keys are ignored."""
+    values = [f"{p.name}{_SIGN}{arguments[p.name]}" for p in function.parameters]
+    return " ".join([function.name, *values])
+
+
+def read_call(function: TypedFunction, text: str) -> dict[str, str] | None:
+    """Return the arguments in the text of a call, unchanged; None if the text is not a call.
+
+    Case of the names of the function and of its parameters does not matter.
+    """
+    name, _, rest = text.strip().partition(" ")
+    if name.lower() != function.name:
+        return None
+    if not rest.strip():
+        return None if function.parameters else {}
+    head, *pieces = rest.split(_SIGN)
+    names, values = [head], []
+    for piece in pieces[:-1]:
+        value, _, name = piece.rstrip().rpartition(" ")
+        names.append(name)
+        values.append(value)
+    values += pieces[-1:]
+    found = {
+        name.strip().lower(): value.strip() for name, value in zip(names, values, strict=False)
+    }
+    whole = len(found) == len(names) == len(values) and all(found.values())
+    return found if whole and found.keys() == {p.name for p in function.parameters} else None
+
+
+def convert_arguments(
+    function: TypedFunction, arguments: Mapping[str, str]
+) -> dict[str, str | int]:
+    """Convert arguments to the types of their schemas; a malformed number is a ValueError."""
+    return {
+        p.name: int(arguments[p.name]) if p.most else arguments[p.name] for p in function.parameters
+    }
+
+
+def fault(function: TypedFunction, arguments: Mapping[str, object]) -> str | None:
+    """Return the error in the arguments of a call, or None.
+
+    The game checks whether a value is one of the choices.
+    """
+    if set(arguments) != {parameter.name for parameter in function.parameters}:
+        wanted = ", ".join(repr(parameter.name) for parameter in function.parameters)
+        return f"the arguments of {function.name} are an object with {wanted or 'nothing'} alone"
+    for parameter in function.parameters:
+        value, kind = arguments[parameter.name], int if parameter.most else str
+        if not isinstance(value, kind) or isinstance(value, bool):
+            article = "an integer" if parameter.most else "a string"
+            return f"{parameter.name} is {article}, got {type(value).__name__}"
+        if isinstance(value, str) and _SIGN in value:
+            return f"{parameter.name} holds {_SIGN!r}, which no value does"
+        if isinstance(value, int) and not 1 <= value <= parameter.most:
+            return f"{parameter.name} is between 1 and {parameter.most}"
+    return None
+
+
+def form_of(functions: Iterable[TypedFunction]) -> str:
+    """Return the regular expression of the texts of calls, as in `FreeText.form`."""
+    return "|".join(function.form for function in functions)
+
+
+def _spell(text: str) -> str:
+    """Return a text as character classes of one character each."""
+    return "".join(f"[{character}]" for character in text)

@@ -15,20 +15,24 @@ from itertools import groupby
 from typing import Any, Protocol, cast
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.player import Player
 from ragen_envs.core.protocol import (
     BROKEN,
     SEPARATOR,
     ActionReader,
     Function,
     Parsed,
+    Player,
     format_answer,
 )
-from ragen_envs.core.tool_calls import Call, CallError, as_text, parse_calls
-from ragen_envs.core.typed_calls import (
+from ragen_envs.core.tool_calls import (
+    Call,
+    CallError,
+    Schema,
     TypedFunction,
+    as_text,
     convert_arguments,
     fault,
+    parse_calls,
     read_call,
     write_call,
 )
@@ -37,7 +41,6 @@ from ragen_envs.core.wording import pluralize
 OUT_OF_FORM = ""
 """The response to play for malformed calls: it runs nothing and costs the format penalty."""
 _TAG = re.compile(r"</?(?:think|answer)>")
-_KINDS = {str: "a string", list: "an array"}
 
 
 class Caller(Player, Protocol):
@@ -54,27 +57,22 @@ class Caller(Player, Protocol):
         ...
 
 
-def schemas(env: Caller) -> list[dict[str, Any]]:
+def schemas(env: Caller) -> list[Schema]:
     """Return the functions that may be called now, in the format of OpenAI's API.
 
     Each is ``{"type": "function", "function": {"name", "description", "parameters"}}``. If a turn
     may run several actions, the parameter is a list. Empty after the end of an episode.
-
-    Args:
-        env: Environment.
     """
-    return [
-        {
-            "type": "function",
-            "function": {
-                "name": function.name,
-                "description": function.about,
-                "parameters": _parameters(env, function),
-            },
-        }
-        for function in env.functions
-        if _is_offered(env, function)
-    ]
+    offered = []
+    for function in env.functions:
+        if isinstance(function, TypedFunction):
+            parameters = function.schema if env.legal_actions else None
+        else:
+            parameters = _parameters(env, function)
+        if parameters:
+            about = {"name": function.name, "description": function.about}
+            offered.append({"type": "function", "function": {**about, "parameters": parameters}})
+    return offered
 
 
 def answer_of(env: Caller, calls: Sequence[Call], thought: str = "") -> str:
@@ -100,12 +98,7 @@ def answer_of(env: Caller, calls: Sequence[Call], thought: str = "") -> str:
 
 
 def actions_of(env: Caller, calls: Sequence[Call]) -> list[str]:
-    """Return the texts of the actions that calls name, in order.
-
-    Args:
-        env: Environment.
-        calls: Calls, see `answer_of`, which raises the same errors.
-    """
+    """Return the texts of the actions that calls name, in order; raises as `answer_of` does."""
     if not calls:
         raise CallError("no function was called")
     if len(calls) > 1 and not takes_several(env):
@@ -114,13 +107,7 @@ def actions_of(env: Caller, calls: Sequence[Call]) -> list[str]:
 
 
 def read_calls(env: Caller, reader: ActionReader, answer: str) -> Parsed:
-    """Parse a response in the format "tools"; a malformed one names no actions.
-
-    Args:
-        env: Environment.
-        reader: Reader of the actions' texts.
-        answer: Whole response, see `ragen_envs.core.tool_calls`.
-    """
+    """Parse a whole response in the format "tools"; a malformed one names no actions."""
     try:
         actions = actions_of(env, parse_calls(answer).calls)
     except CallError:
@@ -152,15 +139,23 @@ def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
     Raises:
         ValueError: A text is not a call of any function of the game.
     """
+
+    def function_of(action: str) -> Function | TypedFunction:
+        for function in env.functions:
+            reading = read_call if isinstance(function, TypedFunction) else _argument
+            if reading(function, action) is not None:  # type: ignore[arg-type]  # each its own kind
+                return function
+        raise ValueError(f"{action!r} is not a call of {_names(env)}")
+
     calls = []
-    for function, texts in groupby(actions, lambda action: _function_of(env, action)):
+    for function, texts in groupby(actions, function_of):
         if isinstance(function, TypedFunction):
             calls += [
                 Call(function.name, convert_arguments(function, read_call(function, t) or {}))
                 for t in texts
             ]
             continue
-        arguments: list[Any] = [_argument(function, text) for text in texts]
+        arguments: list[object] = [_argument(function, text) for text in texts]
         arguments = [arguments] if takes_several(env) else arguments
         parameter = parameter_of(env, function)
         calls += [Call(function.name, {parameter: argument}) for argument in arguments]
@@ -183,23 +178,17 @@ def is_free(env: Caller, function: Function) -> bool:
     return free is not None and (free.before, free.after) == (function.before, function.after)
 
 
-def _is_offered(env: Caller, function: Function | TypedFunction) -> bool:
-    if isinstance(function, TypedFunction):
-        return bool(env.legal_actions)
-    return is_free(env, function) or bool(_list_arguments(env, function))
-
-
-def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, Any]:
-    """Return the JSON schema of a function's arguments."""
-    if isinstance(function, TypedFunction):
-        return function.schema
-    item: dict[str, Any] = {"type": "string"}
+def _parameters(env: Caller, function: Function) -> Schema | None:
+    """Return the JSON schema of a function's arguments; None if no call is possible now."""
+    item: Schema = {"type": "string"}
     if is_free(env, function) and env.free_text:
         item |= {"minLength": 1, "maxLength": env.free_text.longest}
     else:
-        item["enum"] = _list_arguments(env, function)
-    about = {"description": function.argument}
-    schema: dict[str, Any] = {**item, **about}
+        texts = [_argument(function, action) for action in env.legal_actions]
+        item["enum"] = [text for text in texts if text is not None]
+        if not item["enum"]:
+            return None
+    schema: Schema = {**item, "description": function.argument}
     if takes_several(env):
         most = env.actions_this_turn
         about = {"description": f"{function.argument} {pluralize(most, 'item')} at most."}
@@ -213,13 +202,6 @@ def _parameters(env: Caller, function: Function | TypedFunction) -> dict[str, An
     }
 
 
-def _list_arguments(env: Caller, function: Function) -> list[str]:
-    """Return the arguments of the listed actions that are calls of a function."""
-    return [
-        text for action in env.legal_actions if (text := _argument(function, action)) is not None
-    ]
-
-
 def _argument(function: Function, action: str) -> str | None:
     before, after = function.before, function.after
     if len(action) < len(before + after) or not action.startswith(before):
@@ -227,67 +209,46 @@ def _argument(function: Function, action: str) -> str | None:
     return action[len(before) : len(action) - len(after)] if action.endswith(after) else None
 
 
-def _function_of(env: Caller, action: str) -> Function | TypedFunction:
-    """Return the function that an action is a call of."""
-    for function in env.functions:
-        reading = read_call if isinstance(function, TypedFunction) else _argument
-        if reading(function, action) is not None:  # type: ignore[arg-type]  # each its own kind
-            return function
-    raise ValueError(f"{action!r} is not a call of {_names(env)}")
-
-
 def _actions(env: Caller, call: Call) -> list[str]:
     """Return the texts of the actions that a call names."""
     function = next((known for known in env.functions if known.name == call.name), None)
     if function is None:
         raise CallError(f"there is no function {call.name!r}; call {_names(env)}")
+    arguments: Any = call.arguments
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        # A deep nesting is a RecursionError.
+        except (ValueError, RecursionError) as error:
+            raise CallError(f"the arguments of {call.name} are not JSON: {error}") from None
     if isinstance(function, TypedFunction):
-        return [_typed_action(env, function, call)]
-    argument = _argument_of(call, parameter_of(env, function), list if takes_several(env) else str)
-    texts = argument if isinstance(argument, list) else [argument]
+        return [_typed_action(env, function, arguments)]
+    parameter = parameter_of(env, function)
+    if not isinstance(arguments, Mapping) or set(arguments) != {parameter}:
+        raise CallError(f"the arguments of {call.name} are an object with {parameter!r} alone")
+    texts = arguments[parameter]
+    if not isinstance(texts, list if takes_several(env) else str):
+        kind = "an array" if takes_several(env) else "a string"
+        raise CallError(f"{parameter} is {kind}, got {type(texts).__name__}")
+    texts = texts if isinstance(texts, list) else [texts]
+    whole = is_free(env, function) and not function.before and not function.after
     for text in texts:
-        _check_text(env, function, text)
+        if not isinstance(text, str):
+            raise CallError(f"{function.parameter} is a string, got {type(text).__name__}")
+        _check_spoken(env, function.parameter, text, separable=not whole)
     return [f"{function.before}{text}{function.after}" for text in texts]
 
 
-def _typed_action(env: Caller, function: TypedFunction, call: Call) -> str:
+def _typed_action(env: Caller, function: TypedFunction, arguments: object) -> str:
     """Return the text of the action that a call with typed arguments names."""
-    arguments = _read_arguments(call)
-    wrong = fault(function, arguments) if isinstance(arguments, Mapping) else "no object"
-    if wrong:
-        raise CallError(f"{call.name}: {wrong}")
+    if not isinstance(arguments, Mapping):
+        raise CallError(f"{function.name}: no object")
+    if wrong := fault(function, arguments):
+        raise CallError(f"{function.name}: {wrong}")
     for name, value in arguments.items():
         if isinstance(value, str):
             _check_spoken(env, name, value)
     return write_call(function, arguments)
-
-
-def _read_arguments(call: Call) -> Any:
-    arguments = call.arguments
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return json.loads(arguments)
-    # A deep nesting is a RecursionError.
-    except (ValueError, RecursionError) as error:
-        raise CallError(f"the arguments of {call.name} are not JSON: {error}") from None
-
-
-def _argument_of(call: Call, parameter: str, kind: type[str] | type[list[Any]]) -> Any:
-    arguments = _read_arguments(call)
-    if not isinstance(arguments, Mapping) or set(arguments) != {parameter}:
-        raise CallError(f"the arguments of {call.name} are an object with {parameter!r} alone")
-    argument = arguments[parameter]
-    if not isinstance(argument, kind):
-        raise CallError(f"{parameter} is {_KINDS[kind]}, got {type(argument).__name__}")
-    return argument
-
-
-def _check_text(env: Caller, function: Function, text: object) -> None:
-    if not isinstance(text, str):
-        raise CallError(f"{function.parameter} is a string, got {type(text).__name__}")
-    whole = is_free(env, function) and not function.before and not function.after
-    _check_spoken(env, function.parameter, text, separable=not whole)
 
 
 def _check_spoken(env: Caller, parameter: str, text: str, separable: bool = True) -> None:

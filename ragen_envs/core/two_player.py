@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
-from ragen_envs.core.player import Player
-from ragen_envs.core.protocol import ResponseFormat
+from ragen_envs.core.protocol import Player, ResponseFormat
+
+if TYPE_CHECKING:
+    from ragen_envs.core.text_game import Info
 
 
 class ParsedReply(Protocol):
@@ -64,12 +66,7 @@ class ReplyCount(NamedTuple):
 
 
 class ReplyReport(NamedTuple):
-    """A recorded reply in words.
-
-    Attributes:
-        figures: Pairs of a label and a text.
-        remarks: Mistakes of the reply.
-    """
+    """A recorded reply in words: pairs of a label and a text, and the mistakes of the reply."""
 
     figures: tuple[tuple[str, str], ...]
     remarks: tuple[str, ...]
@@ -110,9 +107,7 @@ class TwoPlayerEnv(ABC):
         """
 
     @abstractmethod
-    def step_with(
-        self, answer: str, reply: str | None
-    ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step_with(self, answer: str, reply: str | None) -> tuple[str, float, bool, bool, Info]:
         """Run a turn as `step` does in other games, with the opponent's text in it.
 
         Args:
@@ -137,9 +132,5 @@ class TwoPlayerEnv(ABC):
 
     @staticmethod
     @abstractmethod
-    def report_reply(record: Mapping[str, Any]) -> ReplyReport:
-        """Describe a reply.
-
-        Args:
-            record: Record with the keys of `reply_record`; other keys are ignored.
-        """
+    def report_reply(record: Mapping[str, object]) -> ReplyReport:
+        """Describe a record with the keys of `reply_record`; other keys are ignored."""

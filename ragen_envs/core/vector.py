@@ -1,7 +1,9 @@
 """A synchronous vector environment for text games, with Gymnasium's vector API.
 
 It behaves like `gymnasium.vector.SyncVectorEnv` and is faster: the batch of infos is built in
-arrays, without one dictionary per environment.
+arrays, without one dictionary per environment. Every key of `infos` has an array with one entry per
+environment, and `_key` the mask of the environments that have the key; the other entries are 0,
+False or None.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from ragen_envs.core.arguments import vector_options, vector_seeds
-from ragen_envs.core.text_env import TextEnv
-from ragen_envs.core.vector_infos import Mask, VectorInfos
+from ragen_envs.core.text_env import AnyTextEnv, TextEnv
+from ragen_envs.core.text_game import Info, ResetOptions
 from ragen_envs.making import Maker
 from ragen_envs.registration import is_registered
 
 Observations = tuple[str, ...]
-_DISPATCHED = ("reset", "step", "close")
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
 
 
 def make(
@@ -31,7 +34,7 @@ def make(
     num_envs: int = 1,
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     observation: str = "text",
-    **kwargs: Any,
+    **kwargs: object,
 ) -> TextVectorEnv | SyncVectorEnv:
     """Return a vector environment of an id of the suite, for `gymnasium.make_vec`.
 
@@ -49,7 +52,7 @@ def make(
     return TextVectorEnv([maker] * num_envs, autoreset_mode)
 
 
-class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
+class TextVectorEnv(VectorEnv[Observations, Sequence[str], Array]):
     """Several text games; each step takes one response per game.
 
     Args:
@@ -64,17 +67,23 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         TypeError: A game is wrapped or not a `TextEnv`.
     """
 
-    envs: tuple[TextEnv[Any, Any], ...]
+    envs: tuple[AnyTextEnv, ...]
     """The games. Reset and step them through the vector environment only."""
 
     def __init__(
         self,
-        env_fns: Iterable[Callable[[], TextEnv[Any, Any]]],
+        env_fns: Iterable[Callable[[], AnyTextEnv]],
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.envs = tuple(_check_env(make_env()) for make_env in env_fns)
+        self.envs = tuple(make_env() for make_env in env_fns)
         self.num_envs = len(self.envs)
+        for env in self.envs:
+            if not isinstance(env, TextEnv):
+                raise TypeError(
+                    f"{env} is not a TextEnv: put wrapped and other environments into "
+                    "gymnasium.vector.SyncVectorEnv"
+                )
         if not self.envs:
             raise ValueError("there must be at least one environment: num_envs >= 1")
         first = self.envs[0]
@@ -95,8 +104,8 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> tuple[Observations, dict[str, Any]]:
+        options: ResetOptions | None = None,
+    ) -> tuple[Observations, Info]:
         """Start an episode in every environment.
 
         Args:
@@ -134,7 +143,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
 
     def step(
         self, actions: Iterable[str]
-    ) -> tuple[Observations, NDArray[np.float64], Mask, Mask, dict[str, Any]]:
+    ) -> tuple[Observations, NDArray[np.float64], Mask, Mask, Info]:
         """Take one response per environment.
 
         Args:
@@ -150,16 +159,25 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             ValueError: The number of responses is wrong.
             TypeError: A response is not a str. No environment has been stepped then.
         """
-        answers = self._answers(actions)
-        if self._over.any():
-            turns = self._play_or_start(answers)
-        else:
+        answers = self._check_answers(actions)
+        if not self._over.any():
             turns = [play(answer) for play, answer in zip(self._plays, answers, strict=True)]
+        elif self.autoreset_mode is AutoresetMode.DISABLED:
+            ended = np.flatnonzero(self._over).tolist()
+            raise ResetNeeded(
+                f"the episodes of environments {ended} are over: "
+                "call reset(options={'reset_mask': terminations | truncations}) first"
+            )
+        else:
+            turns = [
+                (self._start(i), 0.0, False, False) if over else self._plays[i](answers[i])
+                for i, over in enumerate(self._over.tolist())
+            ]
         self._observations, rewards, terminated, truncated = zip(*turns, strict=True)
         terminations = np.fromiter(terminated, np.bool_, self.num_envs)
         truncations = np.fromiter(truncated, np.bool_, self.num_envs)
         self._over = terminations | truncations
-        final: dict[str, Any] = {}
+        final: Info = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and self._over.any():
             final = self._restart()
         infos = self._infos.all()
@@ -167,20 +185,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         reward_array = np.fromiter(rewards, np.float64, self.num_envs)
         return self._observations, reward_array, terminations, truncations, infos
 
-    def _play_or_start(self, answers: Sequence[str]) -> list[tuple[str, float, bool, bool]]:
-        """Start new episodes where one is over, and step the other environments."""
-        if self.autoreset_mode is AutoresetMode.DISABLED:
-            ended = np.flatnonzero(self._over).tolist()
-            raise ResetNeeded(
-                f"the episodes of environments {ended} are over: "
-                "call reset(options={'reset_mask': terminations | truncations}) first"
-            )
-        return [
-            (self._start(i), 0.0, False, False) if over else self._plays[i](answers[i])
-            for i, over in enumerate(self._over.tolist())
-        ]
-
-    def _restart(self) -> dict[str, Any]:
+    def _restart(self) -> Info:
         """Start new episodes where one is over; return the final observations and infos."""
         ended, over = np.flatnonzero(self._over).tolist(), self._over
         final = np.full(self.num_envs, None)
@@ -202,7 +207,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         self._infos.begin(i)
         return observation
 
-    def _answers(self, actions: Iterable[str]) -> Sequence[str]:
+    def _check_answers(self, actions: Iterable[str]) -> Sequence[str]:
         self._need_open()
         if not self._observations:
             raise ResetNeeded("call reset() before step()")
@@ -214,15 +219,12 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
                 f"{self.num_envs} environments need as many answers, got {len(answers)}"
             )
         if {*map(type, answers)} != {str}:
-            self._check_types(answers)
+            for i, (answer, over) in enumerate(zip(answers, self._over, strict=True)):
+                if not over and not isinstance(answer, str):
+                    raise TypeError(
+                        f"an answer is a str, got {type(answer).__name__} for environment {i}"
+                    )
         return answers
-
-    def _check_types(self, answers: Sequence[object]) -> None:
-        for i, (answer, over) in enumerate(zip(answers, self._over, strict=True)):
-            if not over and not isinstance(answer, str):
-                raise TypeError(
-                    f"an answer is a str, got {type(answer).__name__} for environment {i}"
-                )
 
     def _need_open(self) -> None:
         if self.closed:
@@ -236,7 +238,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """
         return tuple(env.render() for env in self.envs)
 
-    def close_extras(self, **_kwargs: Any) -> None:
+    def close_extras(self, **_kwargs: object) -> None:
         """Close the environments; the arguments, for processes, are not used."""
         for env in self.envs:
             env.close()
@@ -251,7 +253,7 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         """The last seed of each environment."""
         return tuple(env.np_random_seed for env in self.envs)
 
-    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def call(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of every environment, or read an attribute, such as "best_actions".
 
         Args:
@@ -263,19 +265,16 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
             ValueError: The name is "reset", "step" or "close".
             AttributeError: The environments lack the attribute.
         """
-        if name in _DISPATCHED:
+        if name in ("reset", "step", "close"):
             raise ValueError(f"call {name}() of the vector environment, not of its environments")
         attributes = [env.get_wrapper_attr(name) for env in self.envs]
-        return tuple(
-            attribute(*args, **kwargs) if callable(attribute) else attribute
-            for attribute in attributes
-        )
+        return tuple(a(*args, **kwargs) if callable(a) else a for a in attributes)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
         """Return an attribute of every environment."""
         return self.call(name)
 
-    def set_attr(self, name: str, values: Any) -> None:
+    def set_attr(self, name: str, values: object) -> None:
         """Set an attribute of every environment.
 
         Args:
@@ -285,24 +284,97 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], NDArray[Any]]):
         Raises:
             ValueError: The number of values is wrong.
         """
-        if not isinstance(values, list | tuple):
-            values = [values] * self.num_envs
+        values = values if isinstance(values, list | tuple) else [values] * self.num_envs
         if len(values) != self.num_envs:
             raise ValueError(f"{self.num_envs} environments need as many values, got {len(values)}")
         for env, value in zip(self.envs, values, strict=True):
             env.set_wrapper_attr(name, value)
 
 
-def _check_env(env: object) -> TextEnv[Any, Any]:
-    if not isinstance(env, TextEnv):
-        raise TypeError(
-            f"{env} is not a TextEnv: put wrapped and other environments into "
-            "gymnasium.vector.SyncVectorEnv"
+class VectorInfos:
+    """Collects infos from the environments' states. Returned arrays are never changed later."""
+
+    def __init__(self, envs: Sequence[AnyTextEnv]) -> None:
+        self._envs = envs
+        # Whether success is all that their scores say, which saves a call for each.
+        self._success_is_score = all(
+            type(env).compute_score is TextEnv.compute_score for env in envs
         )
-    return env
+        default = TextEnv.compute_extra_info
+        self._detailed = [
+            i for i, env in enumerate(envs) if type(env).compute_extra_info is not default
+        ]
+        # Values that are constant in an episode are written at its start and copied at each step.
+        self._columns: dict[str, Array] = {}
+        self._present: dict[str, Mask] = {}
+
+    def begin(self, i: int) -> None:
+        """Write the constants of the episode that environment i has started."""
+        env = self._envs[i]
+        values = {**env.instance_info, **env.compute_extra_info()}
+        for key in values.keys() - self._columns.keys():
+            self._columns[key] = _blank(len(self._envs), np.array([values[key]]).dtype)
+            self._present[key] = np.zeros(len(self._envs), np.bool_)
+        for key, array in self._columns.items():
+            present = self._present[key][i] = key in values
+            array[i] = values[key] if present else _blank(1, array.dtype)[0]
+
+    def all(self) -> Info:
+        """Return the infos of all environments."""
+        infos = self._turn_columns(self._envs)
+        masks = np.ones((len(infos), len(self._envs)), dtype=np.bool_)
+        infos.update({f"_{key}": mask for key, mask in zip(infos, masks, strict=True)})
+        for key, array in self._columns.items():
+            infos[key], infos[f"_{key}"] = array.copy(), self._present[key].copy()
+        return infos
+
+    def of(self, which: list[int]) -> Info:
+        """Return the infos of the environments with the given indices; the others are masked."""
+        columns = self._turn_columns([self._envs[i] for i in which])
+        columns.update({key: array[which] for key, array in self._columns.items()})
+        infos = {}
+        for key, column in columns.items():
+            infos[key] = _blank(len(self._envs), column.dtype)
+            infos[key][which] = column
+            infos[f"_{key}"] = np.zeros(len(self._envs), np.bool_)
+            infos[f"_{key}"][which] = self._present[key][which] if key in self._present else True
+        return infos
+
+    def _turn_columns(self, envs: Sequence[AnyTextEnv]) -> dict[str, Array]:
+        """Return the values that may change in a turn, one array per key.
+
+        The games' extra infos are written into their own columns.
+        """
+        for i in self._detailed:
+            for key, value in self._envs[i].compute_extra_info().items():
+                self._columns[key][i] = value
+        n = len(envs)
+        forms, _, actions, examples = zip(*[env.parsed for env in envs], strict=True)
+        success = np.fromiter([env.success for env in envs], np.bool_, n)
+        if self._success_is_score:
+            score = success.astype(np.float64)
+        else:
+            score = np.fromiter([env.compute_score() for env in envs], np.float64, n)
+        effective = [env.action_is_effective for env in envs]
+        return {
+            "success": success,
+            "score": score,
+            "format_is_valid": np.fromiter(forms, np.bool_, n),
+            "action_is_valid": np.fromiter(actions, np.bool_, n),
+            "action_is_effective": np.fromiter(effective, np.bool_, n),
+            "answer_is_example": np.fromiter(examples, np.bool_, n),
+            "legal_actions": np.fromiter([env.legal_actions for env in envs], np.object_, n),
+            "turn": np.fromiter([env.turn for env in envs], np.int64, n),
+            "actions_left": np.fromiter([env.actions_left for env in envs], np.int64, n),
+        }
 
 
-def __getattr__(name: str) -> Callable[..., VectorEnv[Any, Any, Any]]:
+def _blank(count: int, dtype: np.dtype[Any]) -> Array:
+    """Return an array of 0, False or None."""
+    return np.zeros(count, dtype) if dtype.kind in "biuf" else np.full(count, None)
+
+
+def __getattr__(name: str) -> Callable[..., TextVectorEnv | SyncVectorEnv]:
     """Return the function that makes vector environments of an id."""
     if is_registered(name):
         return partial(make, name)

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from ragen_envs.core.boards import MOST_COUNTED, planes
 from ragen_envs.core.protocol import format_answer, written_form
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import AnyTextEnv
+from ragen_envs.core.text_game import Info, ResetOptions
 
 O = TypeVar("O")  # noqa: E741
 A = TypeVar("A")
-
 
 Action = NDArray[np.int64]
 ArrayObservation = dict[str, NDArray[Any]]
@@ -29,18 +29,14 @@ ImageObservation = dict[str, str | NDArray[np.uint8]]
 
 
 class View(gymnasium.Env[O, A]):
-    """An environment that plays a text game and returns other observations.
+    """An environment that plays a text game and returns other observations."""
 
-    Args:
-        text_env: Text game. Step it through this environment only.
-    """
-
-    def __init__(self, text_env: TextEnv[Any, Any]) -> None:
+    def __init__(self, text_env: AnyTextEnv) -> None:
         self.text_env = text_env
         self.metadata = text_env.metadata
         self.render_mode = text_env.render_mode
 
-    def render(self) -> Any:
+    def render(self) -> str | NDArray[np.uint8] | None:
         """Render the text game: a picture, a text, or None."""
         return self.text_env.render()
 
@@ -83,7 +79,7 @@ class ArrayEnv(View[Any, Action]):
         ValueError: The game has no board, or its response format is "tools".
     """
 
-    def __init__(self, text_env: TextEnv[Any, Any]) -> None:
+    def __init__(self, text_env: AnyTextEnv) -> None:
         board = text_env.board
         if board is None:
             raise ValueError(f"{text_env.variant.name} has no board, so it cannot be arrays")
@@ -111,15 +107,15 @@ class ArrayEnv(View[Any, Action]):
         self.action_space = MultiDiscrete([len(board.actions) + 1] * self._slots)
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ArrayObservation, dict[str, Any]]:
+        self, *, seed: int | None = None, options: ResetOptions | None = None
+    ) -> tuple[ArrayObservation, Info]:
         """Start an episode, as `TextEnv.reset` does with the same arguments."""
         _, info = self.text_env.reset(seed=seed, options=options)
         return self._observe(), info
 
     def step(
         self, action: Action | Sequence[int]
-    ) -> tuple[ArrayObservation, float, bool, bool, dict[str, Any]]:
+    ) -> tuple[ArrayObservation, float, bool, bool, Info]:
         """Take one turn, like `TextEnv.step` with the response that names its actions.
 
         Raises:
@@ -195,7 +191,7 @@ class ImageEnv(View[Any, str]):
         ValueError: The game was not made with `pictured=True`.
     """
 
-    def __init__(self, text_env: TextEnv[Any, Any]) -> None:
+    def __init__(self, text_env: AnyTextEnv) -> None:
         super().__init__(text_env)
         board = text_env.board
         if board is None or not text_env.pictured:
@@ -207,16 +203,14 @@ class ImageEnv(View[Any, str]):
         self.action_space = text_env.action_space
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ImageObservation, dict[str, Any]]:
+        self, *, seed: int | None = None, options: ResetOptions | None = None
+    ) -> tuple[ImageObservation, Info]:
         """Start an episode, as `TextEnv.reset` does with the same arguments."""
         text, info = self.text_env.reset(seed=seed, options=options)
-        return self._observe(text), info
+        return {"text": text, "image": self.text_env.picture()}, info
 
-    def step(self, action: str) -> tuple[ImageObservation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> tuple[ImageObservation, float, bool, bool, Info]:
         """Take one answer, as `TextEnv.step` does."""
         text, reward, terminated, truncated, info = self.text_env.step(action)
-        return self._observe(text), reward, terminated, truncated, info
-
-    def _observe(self, text: str) -> ImageObservation:
-        return {"text": text, "image": self.text_env.picture()}
+        observation: ImageObservation = {"text": text, "image": self.text_env.picture()}
+        return observation, reward, terminated, truncated, info

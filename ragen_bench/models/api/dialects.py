@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ragen_bench.models.grammar import answer_gbnf, answer_regex
-from ragen_envs.core.player import Player
+from ragen_envs.core.protocol import Player
 
 
 @dataclass(frozen=True)

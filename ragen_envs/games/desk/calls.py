@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ragen_envs.core.protocol import BROKEN, ActionReader, FreeText, Parsed, store
-from ragen_envs.core.typed_calls import Parameter, TypedFunction, form_of, read_call, write_call
+from ragen_envs.core.tool_calls import Parameter, TypedFunction, form_of, read_call, write_call
 from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES
 
 EXAMPLE = "CALL"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragen_envs.core.typed_calls import TypedFunction
+from ragen_envs.core.tool_calls import TypedFunction
 from ragen_envs.games.desk.calls import FUNCTIONS, TOPICS, Call
 from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES, Office
 from ragen_envs.games.desk.rules import RefusedError, record_of

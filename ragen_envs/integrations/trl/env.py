@@ -16,9 +16,8 @@ import ragen_envs  # noqa: F401  (its ids)
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ACT, Function
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.core.tool_calls import Call, CallError
+from ragen_envs.core.tool_calls import Call, CallError, Parameter, TypedFunction
 from ragen_envs.core.tools import OUT_OF_FORM, answer_of, parameter_of, schemas, takes_several
-from ragen_envs.core.typed_calls import Parameter, TypedFunction
 from ragen_envs.core.wording import pluralize
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
 

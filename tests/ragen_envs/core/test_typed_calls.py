@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core.tool_calls import Call, CallError
-from ragen_envs.core.tools import answer_of, calls_of, schemas
-from ragen_envs.core.typed_calls import (
+from ragen_envs.core.tool_calls import (
+    Call,
+    CallError,
     Parameter,
     TypedFunction,
     convert_arguments,
     read_call,
     write_call,
 )
+from ragen_envs.core.tools import answer_of, calls_of, schemas
 from ragen_envs.testing.hostile import HOSTILE
 from tests.ragen_envs.support import make
 
