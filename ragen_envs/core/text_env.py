@@ -190,7 +190,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         observation, reward, terminated, truncated = self.play_turn(action)
         return observation, reward, terminated, truncated, self.build_info()
 
-    def render(self) -> str | NDArray[np.uint8] | None:
+    def render(self) -> Any:
         """Return the current state: as text in mode "ansi", as a picture in mode "rgb_array".
 
         Returns:

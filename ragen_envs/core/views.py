@@ -36,7 +36,7 @@ class View(gymnasium.Env[O, A]):
         self.metadata = text_env.metadata
         self.render_mode = text_env.render_mode
 
-    def render(self) -> str | NDArray[np.uint8] | None:
+    def render(self) -> Any:
         """Render the text game: a picture, a text, or None."""
         return self.text_env.render()
 
