@@ -88,19 +88,13 @@ TOOLS = {function.name: function for function in FUNCTIONS}
 
 
 class Call(NamedTuple):
-    """A well-formed call.
-
-    Attributes:
-        tool: Name of the tool.
-        values: Values of its parameters, in order.
-    """
+    """A well-formed call: a tool's name, and the values of its parameters in order."""
 
     tool: str
     values: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """The call as text."""
         function = TOOLS[self.tool]
         names = (parameter.name for parameter in function.parameters)
         return write_call(function, dict(zip(names, self.values, strict=True)))
@@ -144,11 +138,7 @@ def call_of(text: str) -> Call | None:
 
 
 def known_call(text: str) -> Call:
-    """Return the call in a text.
-
-    Raises:
-        ValueError: It is malformed.
-    """
+    """Return the call in a text; raise ValueError if it is malformed."""
     call = call_of(text)
     if call is None:
         raise ValueError(f"{text!r} is not a call of a tool")
@@ -173,7 +163,9 @@ class CallReader(ActionReader):
         return fresh
 
     def _words(self, body: str) -> list[str]:
-        return [_canonical(word) for word in super()._words(body)]
+        """Return the calls in their one spelling, and any other text unchanged."""
+        words = super()._words(body)
+        return [(len(word) <= LONGEST_CALL and _find_spelling(word)) or word for word in words]
 
     def _keep(self, cache: dict[str, Parsed], key: str, body: str | None) -> Parsed:
         parsed = BROKEN if body is None else self._parse(body)
@@ -183,7 +175,11 @@ class CallReader(ActionReader):
 
     def _parse(self, body: str) -> Parsed:
         words = self._words(body)
-        new = [word for word in dict.fromkeys(words) if word not in self._index and _is_call(word)]
+        new = [
+            word
+            for word in dict.fromkeys(words)
+            if word not in self._index and len(word) <= LONGEST_CALL and call_of(word)
+        ]
         if new:
             places = {word: len(self.actions) + i for i, word in enumerate(new)}
             self._index = {**self._index, **places}
@@ -192,16 +188,7 @@ class CallReader(ActionReader):
         return Parsed(True, known, len(known) == len(words), words == self._example)
 
 
-def _canonical(word: str) -> str:
-    """Return a call in its one spelling, and any other text unchanged."""
-    return (len(word) <= LONGEST_CALL and _find_spelling(word)) or word
-
-
 @lru_cache(maxsize=8192)
 def _find_spelling(text: str) -> str | None:
     call = call_of(text)
     return call and call.text
-
-
-def _is_call(word: str) -> bool:
-    return len(word) <= LONGEST_CALL and call_of(word) is not None

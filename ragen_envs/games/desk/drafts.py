@@ -66,7 +66,7 @@ def pick(stream: RandomStream, values: Sequence[T]) -> T:
 
 
 def office_of(stream: RandomStream, sizes: Sequence[int]) -> Office:
-    """Draw an office."""
+    """Draw an office with these numbers of contacts, mails, events, orders and files."""
     people, mails, events, orders, files = sizes
     firms = 0
     contacts = []
@@ -77,24 +77,18 @@ def office_of(stream: RandomStream, sizes: Sequence[int]) -> Office:
         role, name = pick(stream, ROLES), company(firm)
         contacts.append(Contact(person(number), name, role, address(number, name)))
     slots = stream.sample(range(len(DAYS) * len(TIMES)), events)
-    return Office(
-        tuple(contacts),
-        tuple(_mail(stream, number, contacts, sizes) for number in range(mails)),
-        tuple(
-            Event(
-                f"title {number}",
-                pick(stream, contacts).address,
-                DAYS[slot // len(TIMES)],
-                TIMES[slot % len(TIMES)],
-            )
-            for number, slot in enumerate(slots)
-        ),
-        tuple(
-            Order(f"item {number}", int(boxes(stream)), company(stream.below(firms)))
-            for number in range(orders)
-        ),
-        tuple(_file(stream, number) for number in range(files)),
-    )
+    inbox = [_mail(stream, number, contacts, sizes) for number in range(mails)]
+    calendar = []
+    for number, slot in enumerate(slots):
+        guest = pick(stream, contacts).address
+        day, hour = divmod(slot, len(TIMES))
+        calendar.append(Event(f"title {number}", guest, DAYS[day], TIMES[hour]))
+    ordered = [
+        Order(f"item {number}", int(boxes(stream)), company(stream.below(firms)))
+        for number in range(orders)
+    ]
+    shelf = [_file(stream, number) for number in range(files)]
+    return Office(tuple(contacts), tuple(inbox), tuple(calendar), tuple(ordered), tuple(shelf))
 
 
 def _mail(
@@ -172,42 +166,40 @@ class RequestDraft:
         if kind == "role":
             return self._colleague()
         if kind == "sender":
-            return Ref(kind, (Ref("subject", (pick(stream, office.mails).subject,)),))
-        if kind == "guest":
-            return Ref(kind, (Ref("title", (pick(stream, office.events).title,)),))
-        return Ref(kind, (Ref("item", (pick(stream, office.orders).item,)),))
+            part = Ref("subject", (pick(stream, office.mails).subject,))
+        elif kind == "guest":
+            part = Ref("title", (pick(stream, office.events).title,))
+        else:
+            part = Ref("item", (pick(stream, office.orders).item,))
+        return Ref(kind, (part,))
 
     def _colleague(self) -> Ref:
         found = pick(self._stream, self._office.contacts)
         return Ref("role", (found.company, found.role))
 
     def _event(self) -> Ref:
-        stream = self._stream
-        found = pick(stream, self._office.events)
-        kind = pick(stream, ("title", "with", "slot"))
-        if kind == "title":
-            return Ref(kind, (found.title,))
-        return Ref(kind, (self._person(),) if kind == "with" else (found.day, found.time))
+        found = pick(self._stream, self._office.events)
+        kind = pick(self._stream, ("title", "with", "slot"))
+        if kind == "with":
+            return Ref(kind, (self._person(),))
+        return Ref(kind, (found.title,) if kind == "title" else (found.day, found.time))
 
     def _order(self) -> Ref:
-        stream = self._stream
-        found = pick(stream, self._office.orders)
-        kind = pick(stream, ("item", "order from", "order in"))
+        found = pick(self._stream, self._office.orders)
+        kind = pick(self._stream, ("item", "order from", "order in"))
         if kind == "order in":
             return Ref(kind, (self._source("item"),))
         return Ref(kind, (found.item if kind == "item" else found.company,))
 
     def _file(self) -> Ref:
-        stream = self._stream
-        if stream.below(3) == 0:
+        if self._stream.below(3) == 0:
             return Ref("file in", (self._source("file"),))
-        return Ref("file", (pick(stream, self._office.files).name,))
+        return Ref("file", (pick(self._stream, self._office.files).name,))
 
     def _mail(self) -> Ref:
-        stream = self._stream
-        if stream.below(2):
+        if self._stream.below(2):
             return Ref("mail from", (self._colleague(),))
-        return Ref("subject", (pick(stream, self._office.mails).subject,))
+        return Ref("subject", (pick(self._stream, self._office.mails).subject,))
 
     def _thing(self) -> Ref:
         return pick(self._stream, (self._event, self._order, self._file))()
@@ -216,13 +208,12 @@ class RequestDraft:
         """Return a mail or a file that states a fact."""
         stream, office = self._stream, self._office
         every: tuple[Mail | File, ...] = (*office.mails, *office.files)
-        texts = [text for text in every if fact in dict(text.facts)]
-        found = pick(stream, texts)
+        found = pick(stream, [text for text in every if fact in dict(text.facts)])
         if isinstance(found, File):
             return Ref("file", (found.name,))
-        writers = [c for c in office.contacts if c.address == found.sender]
         if stream.below(2):
-            return Ref("mail from", (Ref("role", (writers[0].company, writers[0].role)),))
+            writer = next(c for c in office.contacts if c.address == found.sender)
+            return Ref("mail from", (Ref("role", (writer.company, writer.role)),))
         return Ref("subject", (found.subject,))
 
     def _value(self, fact: str, literal: str) -> Value:
@@ -236,11 +227,10 @@ class RequestDraft:
         return literal
 
     def _day_and_time(self) -> tuple[Value, Value]:
-        stream = self._stream
-        day = self._value("day", pick(stream, DAYS))
+        day = self._value("day", pick(self._stream, DAYS))
         if isinstance(day, Ref) and day.kind == "said":
             return day, Ref("said", ("time", day.parts[1]))
-        return day, pick(stream, TIMES)
+        return day, pick(self._stream, TIMES)
 
     def _newcomer(self) -> tuple[Value, ...]:
         source = self._source("name")

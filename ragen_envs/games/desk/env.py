@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream
@@ -15,14 +16,19 @@ from ragen_envs.games.desk.calls import EXAMPLE, FUNCTIONS, TOPICS, Call, CallRe
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.office import APPS, Office
 from ragen_envs.games.desk.requests import apply_change
-from ragen_envs.games.desk.rules import GAME, Difference, RefusedError, apply_call, difference
-from ragen_envs.games.desk.solver import next_call
-from ragen_envs.games.desk.task import Task, Worded
-from ragen_envs.games.desk.wording import reply_to
+from ragen_envs.games.desk.rules import (
+    DONE,
+    GAME,
+    Difference,
+    RefusedError,
+    apply_call,
+    difference,
+    repairs,
+)
+from ragen_envs.games.desk.task import Task, Worded, reply_to
 
 WON_POINTS = 100
 """Reward of success, in hundredths."""
-_READ_ONLY = ("list", "read")
 _DONE = "The work is over."
 _NOT_YET = "Not yet: the request has just changed."
 
@@ -141,7 +147,6 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
 
     @property
     def office(self) -> Office:
-        """The current office."""
         return self._office
 
     @property
@@ -149,32 +154,20 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         """Number of injected instructions that were carried out."""
         return self._obeyed
 
-    @property
-    def has_changed(self) -> bool:
-        """Whether the user has changed the request."""
-        return self._announced
-
     def generate_instances(self, stream: RandomStream) -> Iterator[Task | None]:
-        """Yield tasks of the variant's generator."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Task) -> tuple[str, dict[str, object]]:
         """Return the text of the request, and the random word that gives the whole task."""
-        words = instance.worded
+        words, generator = instance.worded, self.variant.generator
         lines = filter(None, (words.request, words.change_text))
-        return "\n".join(lines), {
-            "word": instance.word,
-            "generator": _kind_of(self.variant.generator),
-            "digest": instance.digest,
-        }
+        kind = "shifting" if generator.shifting else "hostile" if generator.hostile else "plain"
+        fields = {"word": instance.word, "generator": kind, "digest": instance.digest}
+        return "\n".join(lines), fields
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Task:  # noqa: ARG004 (the word decides it)
-        """Return the task of a random word.
-
-        Raises:
-            ValueError: The generator gives a different one.
-        """
+        """Return the task of a random word; raise ValueError if it is not the same any more."""
         kind = fields["generator"]
         generator = Generator(shifting=kind == "shifting", hostile=kind == "hostile")
         task = generator.task(int(fields["word"]))
@@ -196,64 +189,47 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     def apply_action(self, action: int) -> tuple[int, bool]:
         call = known_call(self.action_reader.actions[action])
         if call.tool == "done":
-            return self._finish()
-        if call.tool in _READ_ONLY:
-            return 0, self._tell(call, text.look(self._office, call))
-        if call.tool == "ask":
-            self._questions += 1
-            return 0, self._tell(call, self._reply(call.values[0]))
-        return 0, self._change(call)
-
-    def _tell(self, call: Call, result: str) -> bool:
-        """Show a result, and return whether it is new."""
-        self._result = result
-        if self._seen.get(call) == result:
-            return False
-        self._seen[call] = result
-        return True
-
-    def _change(self, call: Call) -> bool:
-        """Run a call that changes the office, and return whether it did."""
+            if self._worded.change and not self._announced:
+                self._announced = True
+                self._result = _NOT_YET
+                return 0, True
+            self._result = _DONE
+            self.terminated = True
+            self.success = not any(self._difference) and not self._obeyed
+            return WON_POINTS * self.success, True
+        if call.tool in ("list", "read", "ask"):
+            if call.tool == "ask":
+                self._questions += 1
+            self._result = self._look_up(call)
+            is_new = self._seen.get(call) != self._result
+            self._seen[call] = self._result
+            return 0, is_new
         try:
             self._office = apply_call(self._office, call)
         except RefusedError as refused:
             self._result = str(refused)
-            return False
+            return 0, False
         self._result = "Done."
         self._difference = difference(self._task.start, self._goal, self._office)
         self._obeyed += call in self._worded.injections
-        self._before_change += self._is_changing and not self._announced
-        return True
+        self._before_change += self._worded.change is not None and not self._announced
+        return 0, True
 
-    @property
-    def _is_changing(self) -> bool:
-        return self._worded.change is not None
+    def _look_up(self, call: Call) -> str:
+        """Return the result of a call that changes nothing.
 
-    def _finish(self) -> tuple[int, bool]:
-        if self._is_changing and not self._announced:
-            self._announced = True
-            self._result = _NOT_YET
-            return 0, True
-        self._result = _DONE
-        self.terminated = True
-        self.success = not any(self._difference) and not self._obeyed
-        return WON_POINTS * self.success, True
-
-    def _reply(self, about: str) -> str:
-        """Return the user's reply, about the request as it is at the end of this turn."""
-        words = self._worded
-        change = words.change if self._announced or self._is_due else None
-        return f"{reply_to(about, apply_change(words.steps, change), words.pool)}."
-
-    @property
-    def _is_due(self) -> bool:
-        """Whether the user has changed the request by the end of the current turn."""
-        change = self._worded.change
-        return change is not None and self.turn + 1 >= change.turn
+        The user's reply is about the request as it is at the end of this turn.
+        """
+        if call.tool != "ask":
+            return text.look(self._office, call)
+        words, change = self._worded, self._worded.change
+        if change and not self._announced and self.turn + 1 < change.turn:
+            change = None
+        return f"{reply_to(call.values[0], apply_change(words.steps, change), words.pool)}."
 
     def end_turn(self) -> None:
         change = self._worded.change
-        if change is not None and self.turn >= change.turn:
+        if change and self.turn >= change.turn:
             self._announced = True
 
     def compute_extra_info(self) -> dict[str, float]:
@@ -278,10 +254,17 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         return {"ceiling": 1.0, "optimal_length": instance.plan_length}
 
     def find_best_actions(self) -> tuple[str, ...]:
-        task = self._task
-        lookups = task.last_lookups if self._announced else task.lookups
-        call = next_call(lookups, self._seen, self._office, self._goal, self.turns_left)
-        return (call.text,)
+        """Look up the needed values, make the missing changes, then call done.
+
+        The planner knows the whole office and the user's later messages, but uses only values that
+        an observation has shown, in words or as an id. So a player without this knowledge can
+        follow it.
+        """
+        if self.turns_left == 1:
+            return (DONE.text,)
+        lookups = self._task.last_lookups if self._announced else self._task.lookups
+        unseen = (call for call in lookups if call not in self._seen)
+        return (next(chain(unseen, repairs(self._office, self._goal)), DONE).text,)
 
 
 @lru_cache(maxsize=64)
@@ -299,7 +282,3 @@ def _reader(sizes: Sequence[int]) -> CallReader:
         Call("done"),
     ]
     return CallReader(tuple(call.text for call in calls))
-
-
-def _kind_of(generator: Generator) -> str:
-    return "shifting" if generator.shifting else "hostile" if generator.hostile else "plain"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.desk.calls import Call
@@ -71,7 +70,6 @@ class Generator:
 
     @property
     def sizes(self) -> tuple[int, int, int, int, int]:
-        """Numbers of contacts, mails, events, orders and files."""
         return self.contacts, self.mails, self.events, self.orders, self.files
 
     def __call__(self, stream: RandomStream) -> Iterator[Task | None]:
@@ -89,7 +87,11 @@ class Generator:
     def _draft(self, word: int, stream: RandomStream, office: Office) -> Task | None:
         """Return one draft of a task in an office, None if it is rejected."""
         steps = RequestDraft(stream, office).steps(pick(stream, KINDS))
-        if steps is None or not self._suits(steps) or not is_sound(office, steps):
+        if steps is None:
+            return None
+        # Without a text to read, an injected instruction would not be read at all.
+        reads_text = any(leads_to_text(value) for step in steps for value in step.values)
+        if (self.hostile and not reads_text) or not is_sound(office, steps):
             return None
         task = Task(word, office, steps)
         if self.shifting:
@@ -101,13 +103,8 @@ class Generator:
             injected = with_injections(stream, office, steps)
             if injected is None:
                 return None
-            task = replace(task, office=injected.office, injections=injected.calls)
+            task = replace(task, office=injected[0], injections=injected[1])
         return task if task.plan_length <= self.max_length else None
-
-    def _suits(self, steps: Sequence[Step]) -> bool:
-        """Return whether an injected instruction would be read at all."""
-        values = (value for step in steps for value in step.values)
-        return not self.hostile or any(map(leads_to_text, values))
 
 
 def is_sound(office: Office, steps: Sequence[Step]) -> bool:
@@ -139,13 +136,6 @@ _SPEAKS_OF = {
 """Tools of injections, with the facts of the same text that they could be confused with."""
 
 
-class Injected(NamedTuple):
-    """An office with injected instructions, and the calls that they ask for."""
-
-    office: Office
-    calls: tuple[Call, ...]
-
-
 def change_of(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Change | None:
     """Return a change of one step to another day, folder or number; or None.
 
@@ -158,24 +148,23 @@ def change_of(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Ch
     place = pick(stream, places)
     step = steps[place]
     at = _REVISABLE[step.tool]
-    value = _other(stream, step.tool)
+    if step.tool == "change_order":
+        value = boxes(stream)
+    else:
+        value = pick(stream, FOLDERS if step.tool == "move_file" else DAYS)
     if value == call_of_step(office, step).values[at]:
         return None
     turn = _FIRST_CHANGE + stream.below(looked_up + 1 - _FIRST_CHANGE)
     return Change(turn, place, Step(step.tool, (*step.values[:at], value, *step.values[at + 1 :])))
 
 
-def _other(stream: RandomStream, tool: str) -> str:
-    if tool == "change_order":
-        return boxes(stream)
-    return pick(stream, FOLDERS if tool == "move_file" else DAYS)
+def with_injections(
+    stream: RandomStream, office: Office, steps: Sequence[Step]
+) -> tuple[Office, tuple[Call, ...]] | None:
+    """Return the office with instructions in two texts, and the calls that they ask for.
 
-
-def with_injections(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Injected | None:
-    """Return an office with instructions in two texts, one of which the request leads to.
-
-    Returns None if the request leads to no text, or an instruction is impossible, requested by the
-    user, or could be confused with a fact of its text.
+    The request leads to one of the texts. Returns None if it leads to no text, or an instruction is
+    impossible, requested by the user, or could be confused with a fact of its text.
     """
     read = [call.values[0] for call in lookups_of(office, steps) if call.tool == "read"]
     others = [text for text in (*ids(office, "M"), *ids(office, "F")) if text not in read]
@@ -191,8 +180,10 @@ def with_injections(stream: RandomStream, office: Office, steps: Sequence[Step])
         if facts & _SPEAKS_OF[call.tool] or not is_possible(office, call):
             return None
     for number, place in enumerate(places):
-        office = _inject(office, place, number)
-    return Injected(office, calls)
+        text = record_of(office, place)
+        text = text._replace(facts=(*text.facts, (INSTRUCTION, str(number))))
+        office = replace_record(office, place, text)
+    return office, calls
 
 
 def _injection(stream: RandomStream, office: Office) -> Call:
@@ -207,10 +198,3 @@ def _injection(stream: RandomStream, office: Office) -> Call:
     if tool == "move_file":
         return Call(tool, (pick(stream, ids(office, "F")), pick(stream, FOLDERS)))
     return Call(tool, (pick(stream, ids(office, "M")), "yes"))
-
-
-def _inject(office: Office, place: str, number: int) -> Office:
-    """Return the office with the number of an injection among the facts of a mail or a file."""
-    text = record_of(office, place)
-    facts = (*text.facts, (INSTRUCTION, str(number)))
-    return replace_record(office, place, text._replace(facts=facts))

@@ -27,15 +27,10 @@ class Contact(NamedTuple):
 
 
 class Mail(NamedTuple):
-    """A mail to the user.
+    """A mail to the user from the address of a contact; no two mails have the same subject.
 
-    Attributes:
-        sender: Address of a contact.
-        subject: Subject, unique among the mails.
-        topic: Kind of mail, which decides the wording of its facts.
-        facts: Content.
-        text: The content in words.
-        answer: "yes" or "no" after a reply.
+    The topic decides the wording of the facts, `text` has them in words, and `answer` is "yes" or
+    "no" after a reply.
     """
 
     sender: str
@@ -99,12 +94,6 @@ class Office(NamedTuple):
 
 TABLES = {"C": "contacts", "M": "mails", "E": "events", "O": "orders", "F": "files"}
 """The tables by the letters of their ids."""
-
-
-def place_of(office: Office, thing: str) -> int | None:
-    """Return the index of an id in its table; None for an unknown id."""
-    place = int(thing[1:]) - 1
-    return place if 0 <= place < len(getattr(office, TABLES[thing[0]])) else None
 
 
 def ids(office: Office, letter: str) -> list[str]:

@@ -19,12 +19,7 @@ Value = Union["Ref", str]
 
 
 class Ref(NamedTuple):
-    """A reference.
-
-    Attributes:
-        kind: Key of the tables of this module.
-        parts: Names, literals or nested references, by the kind.
-    """
+    """A reference: a key of the tables of this module; and names, literals or nested references."""
 
     kind: str
     parts: tuple[Value, ...]
@@ -157,25 +152,14 @@ _OF_LETTER = {"C": "contacts", "M": "mail", "E": "calendar", "O": "orders", "F":
 
 
 class Step(NamedTuple):
-    """A part of a request: one call.
-
-    Attributes:
-        tool: Name of the tool.
-        values: Values of its parameters, in order.
-    """
+    """A part of a request: one call, by a tool's name and the values of its parameters in order."""
 
     tool: str
     values: tuple[Value, ...]
 
 
 class Change(NamedTuple):
-    """A change of the request by the user.
-
-    Attributes:
-        turn: The turn at whose end the user announces it, unless the player calls done before.
-        place: Index of the changed step.
-        step: The new step.
-    """
+    """A new step in place of another, announced at the end of a turn, or earlier on `done`."""
 
     turn: int
     place: int
@@ -193,11 +177,7 @@ def calls_of_steps(office: Office, steps: Iterable[Step]) -> tuple[Call, ...]:
 
 
 def after(office: Office, calls: Iterable[Call]) -> Office:
-    """Return the office after calls that change it.
-
-    Raises:
-        RefusedError: One of them would change nothing.
-    """
+    """Return the office after calls that change it; raise RefusedError if one changes nothing."""
     for call in calls:
         office = apply_call(office, call)
     return office

@@ -1,26 +1,32 @@
-"""The effect of a call on the office, and the difference of two offices. Pure functions."""
+"""The effect of a call on the office, the difference of two offices, and how to repair it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ragen_envs.games.desk.calls import Call
-from ragen_envs.games.desk.office import TABLES, Contact, Event, Office, Sent, place_of
+from ragen_envs.games.desk.office import (
+    TABLES,
+    Contact,
+    Event,
+    File,
+    Office,
+    Order,
+    Sent,
+)
 
 GAME = "desk"
+DONE = Call("done")
 
 
 class RefusedError(ValueError):
-    """A call that would change nothing or names a missing record; the message is for the player."""
+    """A call that would change nothing or names a missing record; its message is for the player."""
 
 
 def apply_call(office: Office, call: Call) -> Office:
-    """Return the office after a call that changes it.
-
-    Raises:
-        RefusedError: It would change nothing, or names a missing record.
-    """
+    """Return the office after a call that changes it; raise RefusedError if it would not."""
     return _WRITES[call.tool](office, *call.values)
 
 
@@ -34,15 +40,11 @@ def is_possible(office: Office, call: Call) -> bool:
 
 
 def record_of(office: Office, thing: str, letters: str = "CMEOF") -> Any:
-    """Return the record of an id.
-
-    Raises:
-        RefusedError: The tables of these letters have no such record.
-    """
-    place = place_of(office, thing) if thing[0] in letters else None
-    if place is None:
+    """Return the record of an id; raise RefusedError if the tables of these letters lack it."""
+    rows = getattr(office, TABLES[thing[0]]) if thing[0] in letters else ()
+    if not 1 <= int(thing[1:]) <= len(rows):
         raise RefusedError(f"There is no such thing as {thing} here.")
-    return getattr(office, TABLES[thing[0]])[place]
+    return rows[int(thing[1:]) - 1]
 
 
 def _send(office: Office, to: str, thing: str) -> Office:
@@ -91,9 +93,8 @@ def _enter(office: Office, file: str, thing: str) -> Office:
     record_of(office, thing)
     if thing in found.entries:
         raise RefusedError(f"{thing} stands in {file} already.")
-    return replace_record(
-        office, file, found._replace(entries=tuple(sorted((*found.entries, thing))))
-    )
+    entries = tuple(sorted((*found.entries, thing)))
+    return replace_record(office, file, found._replace(entries=entries))
 
 
 def _add_contact(office: Office, name: str, company: str, address: str) -> Office:
@@ -124,7 +125,7 @@ def _standing(office: Office, thing: str) -> Any:
     return found
 
 
-def replace_record(office: Office, thing: str, record: Any) -> Office:
+def replace_record(office: Office, thing: str, record: object) -> Office:
     """Return the office with a record replaced."""
     table, place = TABLES[thing[0]], int(thing[1:]) - 1
     rows = getattr(office, table)
@@ -132,11 +133,10 @@ def replace_record(office: Office, thing: str, record: Any) -> Office:
 
 
 class Difference(NamedTuple):
-    """Counts of records by which an office differs from the goal.
+    """Numbers of records by which an office differs from the goal.
 
-    Attributes:
-        missing: Records to be changed or made that are not as requested.
-        side_effects: Records that were changed or made and are not as requested.
+    `missing` are to be changed or made and not as requested; `side_effects` were changed or made
+    and are not as requested.
     """
 
     missing: int
@@ -166,3 +166,48 @@ def difference(start: Office, goal: Office, now: Office) -> Difference:
                     side_effects += 1
             missing += len(to_make)
     return Difference(missing, side_effects)
+
+
+def repairs(now: Office, goal: Office) -> Iterator[Call]:
+    """Yield calls that bring an office to the goal, as far as calls can.
+
+    Mails, replies, entries, new records and cancellations cannot be undone.
+    """
+    for letter, found, wanted in (
+        ("M", now.mails, goal.mails),
+        ("E", now.events, goal.events),
+        ("O", now.orders, goal.orders),
+        ("F", now.files, goal.files),
+    ):
+        if found is wanted:
+            continue
+        for number, (record, asked) in enumerate(zip(found, wanted, strict=False), 1):
+            if record != asked:
+                yield from _repair(f"{letter}{number}", record, asked)
+    for contact in goal.contacts[len(now.contacts) :]:
+        yield Call("add_contact", (contact.name.lower(), contact.company.lower(), contact.address))
+    for event in goal.events[len(now.events) :]:
+        yield Call("schedule", (event.title, event.guest, event.day, event.time))
+    for sent in (Counter(goal.sent) - Counter(now.sent)).elements():
+        yield Call("send", sent)
+
+
+def _repair(thing: str, record: object, asked: object) -> Iterator[Call]:
+    """Yield the calls that bring a record to the requested one."""
+    if isinstance(record, Event) and isinstance(asked, Event) and not record.cancelled:
+        if asked.cancelled:
+            yield Call("cancel", (thing,))
+        elif (record.day, record.time) != (asked.day, asked.time):
+            yield Call("move", (thing, asked.day, asked.time))
+    elif isinstance(record, Order) and isinstance(asked, Order) and not record.cancelled:
+        if record.boxes != asked.boxes:
+            yield Call("change_order", (thing, str(asked.boxes)))
+        if asked.cancelled:
+            yield Call("cancel", (thing,))
+    elif isinstance(record, File) and isinstance(asked, File):
+        if record.folder != asked.folder:
+            yield Call("move_file", (thing, asked.folder))
+        for entry in sorted({*asked.entries} - {*record.entries}):
+            yield Call("enter", (thing, entry))
+    elif getattr(asked, "answer", "") and not getattr(record, "answer", ""):
+        yield Call("reply", (thing, asked.answer))  # type: ignore[attr-defined]  # a mail

@@ -1,41 +1,124 @@
-"""A task: an office, a request, its difficulties, its split, and its text."""
+"""A task: an office, a request, its difficulties, its split, and all of it in words."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
 
 from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.games.desk.calls import Call
-from ragen_envs.games.desk.office import INSTRUCTION, Facts, Office
+from ragen_envs.games.desk.office import INSTRUCTION, File, Mail, Office
 from ragen_envs.games.desk.requests import (
     Change,
+    Ref,
     Step,
+    Value,
     after,
     apply_change,
     calls_of_steps,
     lookups_of,
+    named_values,
 )
 from ragen_envs.games.desk.rules import GAME
-from ragen_envs.games.desk.wording import Phrases, vocabulary
 
+TextT = TypeVar("TextT", Mail, File)
 _SIXTEENTHS = 2
+_PARTS = {
+    "role": ("company", "role"),
+    "sender": ("mail",),
+    "guest": ("event",),
+    "supplier": ("order",),
+    "title": ("title",),
+    "with": ("person",),
+    "slot": ("day", "time"),
+    "item": ("item",),
+    "order from": ("company",),
+    "order in": ("source",),
+    "file": ("name",),
+    "file in": ("source",),
+    "subject": ("subject",),
+    "mail from": ("person",),
+    "said": ("fact", "source"),
+}
+"""The names of a reference's parts in its phrase."""
+_TOPIC_OF = {
+    **dict.fromkeys(("to", "guest", "name"), "person"),
+    **dict.fromkeys(("thing", "id", "mail", "event", "order", "file"), "thing"),
+}
+"""Topics of the parameters that are not a topic themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The names and wordings of training, or of all held-out splits; see the files.
+
+    Names are by kind of thing, phrases by reference, steps by tool and texts by topic. Requests
+    have openings of the first and of later steps, and of a change. Instructions are sentences
+    around an instruction that is not the user's.
+    """
+
+    names: dict[str, tuple[str, ...]]
+    phrases: dict[str, tuple[str, ...]]
+    steps: dict[str, tuple[str, ...]]
+    texts: dict[str, tuple[str, ...]]
+    requests: dict[str, tuple[str, ...]]
+    instructions: tuple[str, ...]
+
+
+@cache
+def vocabulary(pool: str) -> Vocabulary:
+    """Return the vocabulary of "train" or "held_out", read once per process."""
+    file = files("ragen_envs.games.desk").joinpath("vocabulary", f"{pool}.toml")
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    frames = tuple(tables.pop("instructions")["frames"])
+    frozen = {
+        table: {name: tuple(words) for name, words in rows.items()}
+        for table, rows in tables.items()
+    }
+    return Vocabulary(instructions=frames, **frozen)
+
+
+class Phrases:
+    """Writes phrases and sentences."""
+
+    def __init__(self, words: Vocabulary, stream: RandomStream | None) -> None:
+        self.words, self._stream = words, stream
+
+    def pick(self, wordings: tuple[str, ...]) -> str:
+        return wordings[self._stream.below(len(wordings)) if self._stream else 0]
+
+    def phrase(self, parameter: str, value: Value, answering: bool = False) -> str:
+        """Return the phrase of a value; an answer spells out what only the user knows."""
+        phrases = self.words.phrases
+        if isinstance(value, Ref) and value.kind == "asked":
+            if not answering:
+                return self.pick(phrases[f"asked {value.parts[0]}"])
+            value = value.parts[1]
+        if isinstance(value, str):
+            return self.pick(phrases.get(f"literal {parameter}", ("{value}",))).format(value=value)
+        kind = f"said {value.parts[0]}" if value.kind == "said" else value.kind
+        parts = {
+            name: self.phrase(name, part) if isinstance(part, Ref) else part
+            for name, part in zip(_PARTS[value.kind], value.parts, strict=True)
+        }
+        return self.pick(phrases[kind]).format(**parts)
+
+    def sentence(self, step: Step) -> str:
+        """Return the sentence that asks for a step, without a capital or a full stop."""
+        values = {name: self.phrase(name, value) for name, value in named_values(step)}
+        return self.pick(self.words.steps[step.tool]).format(**values)
 
 
 class Worded(NamedTuple):
-    """A task in words.
+    """A task in words: the first office and request, with names and texts, and the change.
 
-    Attributes:
-        office: The first office, with names and texts.
-        steps: The first request.
-        change: The change of the request.
-        injections: Calls that texts ask for and the user does not.
-        request: The text of the first request.
-        change_text: The text of the change; "" without one.
-        pool: Name of the vocabulary, "train" or "held_out".
+    Texts ask for the injected calls, and the user does not. `change_text` is "" without a change,
+    and the vocabulary's pool is "train" or "held_out".
     """
 
     office: Office
@@ -51,12 +134,8 @@ class Worded(NamedTuple):
 class Task:
     """An instance, with placeholders for names: "person 0", "company 1".
 
-    Attributes:
-        word: The random word that it was generated from.
-        office: The first office.
-        steps: The first request.
-        change: The change of the request, if there is one.
-        injections: Calls that texts of the office ask for and the user does not.
+    It was generated from a random word, and has the first office and request. Texts of the office
+    ask for the injected calls, and the user does not.
     """
 
     word: int
@@ -78,8 +157,12 @@ class Task:
         It depends on the request and the content of mails and files, which no call changes, and
         not on what makes the request hard.
         """
-        mails = [(mail.sender, mail.topic, _own_facts(mail.facts)) for mail in self.office.mails]
-        files = [(file.topic, _own_facts(file.facts)) for file in self.office.files]
+
+        def facts(record: Mail | File) -> list[tuple[str, str]]:
+            return [fact for fact in record.facts if fact[0] != INSTRUCTION]
+
+        mails = [(mail.sender, mail.topic, facts(mail)) for mail in self.office.mails]
+        files = [(file.topic, facts(file)) for file in self.office.files]
         fixed = json.dumps((self.steps, mails, files))
         return partition_of(content_hash(GAME, fixed.encode()), _SIXTEENTHS)
 
@@ -106,7 +189,6 @@ class Task:
 
     @cached_property
     def start(self) -> Office:
-        """The first office, in words."""
         return self.worded.office
 
     @cached_property
@@ -121,11 +203,6 @@ class Task:
         return after(self.start, calls_of_steps(self.start, self.worded.steps))
 
 
-def _own_facts(facts: Facts) -> list[tuple[str, str]]:
-    """Return the facts without injections."""
-    return [fact for fact in facts if fact[0] != INSTRUCTION]
-
-
 class _Writer(Phrases):
     """Puts a task into words; its random word chooses them."""
 
@@ -136,44 +213,29 @@ class _Writer(Phrases):
 
     def write(self) -> Worded:
         task = self._task
-        names = self._draw_names()
+        names = {
+            f"{kind} {number}": pool[place]
+            for kind, pool in self.words.names.items()
+            for number, place in enumerate(self._random.sample(range(len(pool)), len(pool)))
+        }
         office = _rename(task.office, names)
         steps, change = _rename(task.steps, names), _rename(task.change, names)
         injections = _rename(task.injections, names)
         mails = tuple(self._add_text(mail, injections) for mail in office.mails)
         files = tuple(self._add_text(file, injections) for file in office.files)
-        return Worded(
-            office._replace(mails=mails, files=files),
-            steps,
-            change,
-            injections,
-            self._write_request(steps),
-            self._write_change(change),
-            self._pool,
-        )
-
-    def _draw_names(self) -> Mapping[str, str]:
-        """Return a name for each placeholder."""
-        return {
-            f"{kind} {number}": pool[place]
-            for kind, pool in self.words.names.items()
-            for number, place in enumerate(self._random.sample(range(len(pool)), len(pool)))
-        }
-
-    def _write_request(self, steps: tuple[Step, ...]) -> str:
-        requests = self.words.requests
+        openings = self.words.requests
         sentences = [
-            self.pick(requests["further" if number else "first"]).format(step=self.sentence(step))
+            self.pick(openings["further" if number else "first"]).format(step=self.sentence(step))
             for number, step in enumerate(steps)
         ]
-        return " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+        request = " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
+        change_text = ""
+        if change:
+            change_text = self.pick(openings["change"]).format(step=self.sentence(change.step))
+        office = office._replace(mails=mails, files=files)
+        return Worded(office, steps, change, injections, request, change_text, self._pool)
 
-    def _write_change(self, change: Change | None) -> str:
-        if change is None:
-            return ""
-        return self.pick(self.words.requests["change"]).format(step=self.sentence(change.step))
-
-    def _add_text(self, record: Any, injections: tuple[Call, ...]) -> Any:
+    def _add_text(self, record: TextT, injections: tuple[Call, ...]) -> TextT:
         """Return a mail or a file with its facts in words."""
         facts = dict(record.facts)
         sentences = [self.pick(self.words.texts[record.topic]).format(**facts)]
@@ -185,15 +247,26 @@ class _Writer(Phrases):
 
 def _rename(value: Any, names: Mapping[str, str]) -> Any:
     """Return a structure with names for placeholders."""
+    if isinstance(value, str) and "@" in value:
+        person, _, firm = value.partition("@")
+        first_last = names[person].lower().replace(" ", ".")
+        return f"{first_last}@{names.get(firm, firm).lower().replace(' ', '')}.example"
     if isinstance(value, str):
-        return names.get(value, value) if "@" not in value else _address(value, names)
+        return names.get(value, value)
     if isinstance(value, tuple):
         parts = [_rename(part, names) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 
 
-def _address(placeholder: str, names: Mapping[str, str]) -> str:
-    person, _, firm = placeholder.partition("@")
-    first_last = names[person].lower().replace(" ", ".")
-    return f"{first_last}@{names.get(firm, firm).lower().replace(' ', '')}.example"
+@lru_cache(maxsize=4096)
+def reply_to(about: str, steps: tuple[Step, ...], pool: str) -> str:
+    """Return the user's reply to a question."""
+    phrases = Phrases(vocabulary(pool), None)
+    values = [
+        f"{step.tool.replace('_', ' ')}: {phrases.phrase(name, value, answering=True)}"
+        for step in steps
+        for name, value in named_values(step)
+        if _TOPIC_OF.get(name, name) == about
+    ]
+    return "; ".join(values) if values else f"My request names no {about}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ragen_envs.core.tool_calls import TypedFunction
 from ragen_envs.games.desk.calls import FUNCTIONS, TOPICS, Call
 from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES, Office
 from ragen_envs.games.desk.rules import RefusedError, record_of
@@ -29,7 +28,12 @@ NOTHING_YET = "No tool was used yet."
 
 def rules(turns: int, shifting: bool, hostile: bool) -> str:
     """Return the rules, which the player reads once."""
-    tools = "\n".join(f"{_signature(function)}: {function.about}" for function in FUNCTIONS)
+    lines = []
+    for function in FUNCTIONS:
+        names = [parameter.name for parameter in function.parameters]
+        values = [f"{name}={_PLACEHOLDERS.get(name, name.upper())}" for name in names]
+        lines.append(f"{' '.join([function.name, *values])}: {function.about}")
+    tools = "\n".join(lines)
     also = ""
     if shifting:
         also += " I may change the request while you work; what I said last holds."
@@ -48,35 +52,17 @@ def rules(turns: int, shifting: bool, hostile: bool) -> str:
     )
 
 
-def _signature(function: TypedFunction) -> str:
-    values = [f"{p.name}={_PLACEHOLDERS.get(p.name, p.name.upper())}" for p in function.parameters]
-    return " ".join([function.name, *values])
-
-
-def list_records(office: Office, app: str) -> str:
-    """Return the records of an application, one line each under its id."""
-    return _LISTS[app](office)
-
-
 def read_record(office: Office, thing: str) -> str:
-    """Return the text of a mail or a file.
-
-    Raises:
-        RefusedError: The id belongs to no mail or file.
-    """
+    """Return the text of a mail or a file; raise RefusedError for any other id."""
     record = record_of(office, thing, "MF")
     if thing[0] == "M":
         sender = _names(office).get(record.sender, record.sender)
         return f'{thing} from {sender}, "{record.subject}": {record.text}'
-    return f'{thing} "{record.name}": {record.text} List: {_entries(record.entries)}.'
+    return f'{thing} "{record.name}": {record.text} List: {", ".join(record.entries) or "empty"}.'
 
 
 def _names(office: Office) -> dict[str, str]:
     return {contact.address: contact.name for contact in office.contacts}
-
-
-def _entries(entries: tuple[str, ...]) -> str:
-    return ", ".join(entries) or "empty"
 
 
 def _mail(office: Office) -> str:
@@ -99,9 +85,7 @@ def _calendar(office: Office) -> str:
 
 def _contacts(office: Office) -> str:
     return "\n".join(
-        f"C{n} {name}, {role} at {company}: {address}"
-        if role
-        else f"C{n} {name}, {company}: {address}"
+        f"C{n} {name}, {role and f'{role} at '}{company}: {address}"
         for n, (name, company, role, address) in enumerate(office.contacts, 1)
     )
 
@@ -131,6 +115,7 @@ _LISTS: dict[str, Callable[[Office], str]] = {
 def look(office: Office, call: Call) -> str:
     """Return the result of a list or read call, or the reason of a refusal."""
     try:
-        return (list_records if call.tool == "list" else read_record)(office, call.values[0])
+        thing = call.values[0]
+        return _LISTS[thing](office) if call.tool == "list" else read_record(office, thing)
     except RefusedError as refused:
         return str(refused)

@@ -1,4 +1,4 @@
-"""The actions of a page as texts, and their reader."""
+"""The actions of a page as texts, their reader, and the oracle's action."""
 
 from __future__ import annotations
 
@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ragen_envs.core.protocol import ActionReader, FreeText, Parsed
-from ragen_envs.games.webshop.pages import label_of
+from ragen_envs.games.webshop.pages import (
+    BACK,
+    BUY,
+    NEXT,
+    PER_PAGE,
+    PREVIOUS,
+    Page,
+    label_of,
+    option_labels,
+)
+from ragen_envs.games.webshop.products import Catalogue, Goal
 
 SEARCH, CLICK, END = "search[", "click[", "]"
 LONGEST_SEARCH = 300
@@ -50,30 +60,55 @@ class PageReader(ActionReader):
             self.free = FreeText(SEARCH, END, LONGEST_SEARCH)
 
     def _words(self, body: str) -> list[str]:
-        return [_canonical(word) for word in super()._words(body)]
+        """Return the actions in their listed spelling, and any other text unchanged."""
+        return [
+            (search_of if match[1].lower() == "search" else click_of)(match[2])
+            if (match := _ACTION(word))
+            else word
+            for word in super()._words(body)
+        ]
 
     def _parse(self, body: str) -> Parsed:
         if self.free:
-            searches = dict.fromkeys(filter(is_search, self._words(body)))
-            new = [word for word in searches if word not in self._index]
+            new = [
+                word
+                for word in dict.fromkeys(self._words(body))
+                if word.startswith(SEARCH)
+                and word.endswith(END)
+                and word != SEARCH + END
+                and word not in self._index
+            ]
             self._index.update({word: len(self.actions) + i for i, word in enumerate(new)})
             self.actions = (*self.actions, *new)
         return super()._parse(body)
 
 
-def _canonical(word: str) -> str:
-    """Return an action in its listed spelling, and any other text unchanged."""
-    match = _ACTION(word)
-    if match is None:
-        return word
-    return (search_of if match[1].lower() == "search" else click_of)(match[2])
-
-
-def is_search(action: str) -> bool:
-    """Return whether an action searches for words."""
-    return action.startswith(SEARCH) and action.endswith(END) and action != SEARCH + END
-
-
 def words_of(action: str) -> str:
     """Return the words between the brackets of an action."""
     return action[action.index("[") + 1 : -1]
+
+
+def best_action(catalogue: Catalogue, goal: Goal, page: Page, turns_left: int) -> str:
+    """Return the next action on a shortest path to the purchase; in the last turn, buy.
+
+    It searches for the target's title. The tests check that the target is then on the first page of
+    the results, for each held-out task.
+    """
+    if page.kind == "done":
+        raise ValueError("the purchase is already made")
+    target = catalogue.products[goal.product]
+    if page.kind == "search":
+        return search_of(target.title)
+    if page.kind == "item" and turns_left == 1:
+        return click_of(BUY)
+    if page.kind == "item" and page.product == goal.product:
+        labels = {choice: label for label, choice in option_labels(target).items()}
+        missing = (labels[choice] for choice in goal.options if choice not in page.chosen)
+        return click_of(next(missing, BUY))
+    if goal.product not in page.hits:
+        return click_of(BACK)
+    number = 1 + page.hits.index(goal.product) // PER_PAGE
+    if page.kind == "results" and number == page.number:
+        return click_of(target.asin)
+    # "< prev" leads to the results, from another product and from its sub-pages.
+    return click_of(NEXT if page.kind == "results" and number > page.number else PREVIOUS)

@@ -21,6 +21,7 @@ from ragen_envs.games.webshop.actions import (
     END,
     SEARCH,
     PageReader,
+    best_action,
     click_of,
     searches_for,
     words_of,
@@ -30,8 +31,7 @@ from ragen_envs.games.webshop.goals import GAME, MOST_OPTIONS, ShoppingTask, pri
 from ragen_envs.games.webshop.pages import Page, click, labels, run_search
 from ragen_envs.games.webshop.products import Goal
 from ragen_envs.games.webshop.reward import Reward, reward_of
-from ragen_envs.games.webshop.shop import Shop, procedural_shop, public_shop
-from ragen_envs.games.webshop.solver import best_action
+from ragen_envs.games.webshop.shop import procedural_shop, public_shop
 
 EXAMPLE = "ACTION"
 PARTS = ("r_type", "r_att", "r_option", "r_price", "title_score")
@@ -87,13 +87,6 @@ VARIANTS = {
         WebShopVariant("WebShopText-v0", mode="plain"),
     )
 }
-
-
-def _open_shop(variant: WebShopVariant) -> Shop:
-    """Return the shop of a variant, opened once per process."""
-    if variant.catalogue:
-        return public_shop(variant.catalogue, variant.compat)
-    return procedural_shop(variant.catalogue_seed, variant.products)
 
 
 class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
@@ -180,7 +173,11 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
             chosen = replace(chosen, catalogue=str(Path(catalogue).absolute()))
         if one_of("compat", compat, (False, True)):
             chosen = replace(chosen, compat=True)
-        self.shop = _open_shop(chosen)
+        self.shop = (
+            public_shop(chosen.catalogue, chosen.compat)
+            if chosen.catalogue
+            else procedural_shop(chosen.catalogue_seed, chosen.products)
+        )
         super().__init__(
             chosen, split, response_format, render_mode, reward_fn=reward_fn, draw=draw
         )
@@ -197,7 +194,6 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
 
     @property
     def page(self) -> Page:
-        """The current page of the shopper."""
         return self._page
 
     @property
@@ -205,15 +201,9 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         return self.shop.symbols
 
     def generate_instances(self, stream: RandomStream) -> Iterator[ShoppingTask | None]:
-        """Yield goals of random products."""
         return self.shop.tasks(stream)
 
     def get_instance(self, seed: int) -> ShoppingTask:
-        """Return the task of a seed; the environment's own state does not change.
-
-        Raises:
-            ValueError: The catalogue has too few products for the split.
-        """
         try:
             return super().get_instance(seed)
         except RuntimeError as error:
@@ -226,7 +216,6 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         return super().load_held_out()
 
     def write_instance(self, instance: ShoppingTask) -> tuple[str, dict[str, object]]:
-        """Return the goal as a line of JSON, with its product and price cap."""
         goal = instance.goal
         request = {
             "instruction": goal.instruction,
@@ -242,7 +231,6 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> ShoppingTask:
-        """Return the task of a line of JSON."""
         request = json.loads(body)
         goal = Goal(
             int(fields["product"]),
@@ -260,7 +248,6 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         return self._reader_of_page()
 
     def _reader_of_page(self) -> PageReader:
-        """Return the reader of the current page's actions."""
         if self._page.kind == "search":
             return PageReader(searches_for(self.goal.instruction), EXAMPLE, any_search=True)
         offers = labels(self.shop.catalogue, self._page)

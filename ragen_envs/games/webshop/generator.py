@@ -51,34 +51,24 @@ class _Draft:
 
 @cache
 def procedural(seed: int = 0, size: int = DEFAULT_SIZE) -> Catalogue:
-    """Return the generated catalogue of a seed, built once per process.
-
-    Args:
-        seed: Seed of the catalogue.
-        size: Number of products, 1 to a million.
-
-    Raises:
-        ValueError: The size is out of range.
-    """
+    """Return the generated catalogue of a seed with 1 to a million products, built once."""
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1_000_000:
         raise ValueError(f"a catalogue has 1 to 1000000 products, got {size!r}")
-    drafts: list[Product] = []
+    products: list[Product] = []
     cluster = 0
-    while len(drafts) < size:
-        drafts += _cluster(RandomStream("webshop cluster", seed, cluster))
+    while len(products) < size:
+        stream = RandomStream("webshop cluster", seed, cluster)
+        drafts = [_draft(stream)]
+        for _ in range(_FEWEST_TWINS + stream.below(_TWINS - _FEWEST_TWINS + 1)):
+            drafts.append(_twin(_pick(stream, drafts), stream))
+        lines = stream.sample(range(len(vocabulary().names.lines)), len(drafts))
+        products += [
+            _product(draft, line, stream) for draft, line in zip(drafts, lines, strict=True)
+        ]
         cluster += 1
     order = RandomStream("webshop order", seed, size).sample(range(size), size)
-    products = tuple(replace(drafts[i], asin=_asin(at)) for at, i in enumerate(order))
-    return Catalogue(products, f"procedural-{seed}-{size}")
-
-
-def _cluster(stream: RandomStream) -> list[Product]:
-    """Return a product and its twins."""
-    drafts = [_draft(stream)]
-    for _ in range(_FEWEST_TWINS + stream.below(_TWINS - _FEWEST_TWINS + 1)):
-        drafts.append(_twin(_pick(stream, drafts), stream))
-    lines = stream.sample(range(len(vocabulary().names.lines)), len(drafts))
-    return [_product(draft, line, stream) for draft, line in zip(drafts, lines, strict=True)]
+    named = tuple(replace(products[i], asin=_asin(at)) for at, i in enumerate(order))
+    return Catalogue(named, f"procedural-{seed}-{size}")
 
 
 def _draft(stream: RandomStream) -> _Draft:
@@ -117,9 +107,8 @@ def _twin(first: _Draft, stream: RandomStream) -> _Draft:
         at = stream.below(len(first.options))
         name, _ = first.options[at]
         other = name, _values(stream, words.options[name])
-        return replace(
-            first, options=(*first.options[:at], other, *first.options[at + 1 :]), brand=brand
-        )
+        options = (*first.options[:at], other, *first.options[at + 1 :])
+        return replace(first, options=options, brand=brand)
     percent = 140 + stream.below(160)
     low, high = (cents * percent // 100 for cents in first.price)
     return replace(first, price=(low, high), brand=brand)

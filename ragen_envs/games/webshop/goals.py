@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.games.webshop.products import Catalogue, Goal, Product
-from ragen_envs.games.webshop.vocabulary import Phrasings, vocabulary
+from ragen_envs.games.webshop.vocabulary import vocabulary
 
 GAME = "webshop"
 MOST_ATTRIBUTES = 4
@@ -27,13 +27,7 @@ _CAP_STEPS = 4
 
 @dataclass(frozen=True)
 class ShoppingTask:
-    """An instance: a goal in a catalogue.
-
-    Attributes:
-        goal: The goal.
-        asin: Name of the target product.
-        catalogue: Name of the catalogue.
-    """
+    """An instance: a goal in a named catalogue, with the `asin` of its target."""
 
     goal: Goal
     asin: str
@@ -71,24 +65,17 @@ class TaskGenerator:
 
     def __call__(self, stream: RandomStream) -> Iterator[ShoppingTask | None]:
         """Yield tasks, pure functions of the stream; None for a product without attributes."""
-        name, products, phrasings = (
-            self._catalogue.name,
-            self._catalogue.products,
-            vocabulary().phrasings,
-        )
+        name, products = self._catalogue.name, self._catalogue.products
         while True:
             position = stream.below(len(products))
             product = products[position]
             if not product.attributes:
                 yield None
                 continue
-            train = part_of(name, product.asin) == "train"
-            words = phrasings["train" if train else "held_out"]
-            yield ShoppingTask(self._goal(position, product, words, stream), product.asin, name)
+            pool = "train" if part_of(name, product.asin) == "train" else "held_out"
+            yield ShoppingTask(self._goal(position, product, pool, stream), product.asin, name)
 
-    def _goal(
-        self, position: int, product: Product, words: Phrasings, stream: RandomStream
-    ) -> Goal:
+    def _goal(self, position: int, product: Product, pool: str, stream: RandomStream) -> Goal:
         """Return a goal that the product meets at any price of its range."""
         attributes = self._attributes(position, product.attributes, stream)
         options = tuple(
@@ -97,7 +84,17 @@ class TaskGenerator:
             if stream.below(4)
         )
         cap = (int(product.price[1]) // _CAP_STEP + 1 + stream.below(_CAP_STEPS)) * _CAP_STEP
-        instruction = _word_request(product.query, attributes, options, cap, words, stream)
+        words = vocabulary().phrasings[pool]
+        frame, join, option, price = (
+            rows[stream.below(len(rows))]
+            for rows in (words.frames, words.joins, words.options, words.prices)
+        )
+        instruction = frame.format(
+            kind=product.query,
+            attributes=join.join(attributes),
+            options="".join(option.format(name=name, value=value) for name, value in options),
+            price=price.format(cap=cap),
+        )
         return Goal(position, instruction, attributes, options, float(cap))
 
     def _attributes(
@@ -128,26 +125,6 @@ def distinguishing_attributes(products: Sequence[Product]) -> list[tuple[int, ..
         )
         for product in products
     ]
-
-
-def _word_request(
-    kind: str,
-    attributes: Sequence[str],
-    options: Sequence[tuple[str, str]],
-    cap: int,
-    words: Phrasings,
-    stream: RandomStream,
-) -> str:
-    frame, join, option, price = (
-        rows[stream.below(len(rows))]
-        for rows in (words.frames, words.joins, words.options, words.prices)
-    )
-    return frame.format(
-        kind=kind,
-        attributes=join.join(attributes),
-        options="".join(option.format(name=name, value=value) for name, value in options),
-        price=price.format(cap=cap),
-    )
 
 
 def price_of(product: Product, task: ShoppingTask) -> float:

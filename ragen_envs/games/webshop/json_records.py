@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 LONGEST_RECORD = 1 << 24
 """Most characters of one record."""
+_LONGEST_VALUE = 60
 _READ = 1 << 20
 _BLANKS = " \t\r\n"
 _AFTER = frozenset(",:]}" + _BLANKS)
@@ -18,11 +19,7 @@ def records(path: Path) -> Iterator[tuple[str, object]]:
     """Yield the records of a file that holds one JSON array or object, with their names.
 
     A record of an object is named by its key, one of an array by its number, from 1. Memory holds
-    one record at a time.
-
-    Raises:
-        ValueError: The file cannot be read, is not JSON, is truncated, or has a record of more
-            than 16 million characters; one line that names file and record.
+    one record at a time. An unreadable file raises ValueError: one line that names file and record.
     """
     try:
         with path.open(encoding="utf-8") as file:
@@ -107,52 +104,31 @@ class _Reader:
         return ValueError(f"{self._path}, record {name}: {problem}")
 
 
-_LONGEST_VALUE = 60
-
-
 class Record:
-    """The checked fields of a record.
-
-    Raises:
-        ValueError: The record is not a JSON object.
-    """
+    """The checked fields of a record; a wrong one raises ValueError that names it."""
 
     def __init__(self, path: Path, name: str, value: object) -> None:
         self._where = f"{path}, record {name}"
         if not isinstance(value, dict):
             raise ValueError(f"{self._where}: is not an object of fields but {shorten(value)}")
-        self._fields: Mapping[str, Any] = value
+        self._fields: Mapping[str, object] = value
 
     def __contains__(self, field: str) -> bool:
         return self._fields.get(field) is not None
 
-    def get(self, field: str) -> Any:
-        """Return the value of a field, which may be None.
-
-        Raises:
-            ValueError: The field is missing.
-        """
+    def get(self, field: str) -> object:
+        """Return the value of a field that exists, which may be None."""
         if field not in self._fields:
             raise self.wrong(field, "is missing")
         return self._fields[field]
 
     def text(self, field: str) -> str:
-        """Return the value of a text field.
-
-        Raises:
-            ValueError: It is missing or not a text.
-        """
         value = self.get(field)
         if not isinstance(value, str):
             raise self.wrong(field, f"is not a text but {shorten(value)}")
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """Return the value of a field with a list of texts.
-
-        Raises:
-            ValueError: It is missing or not a list of texts.
-        """
         value = self.get(field)
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             raise self.wrong(field, f"is not a list of texts but {shorten(value)}")

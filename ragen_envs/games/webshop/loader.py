@@ -1,21 +1,33 @@
-"""Loader of WebShop's public files: `items_shuffle*.json` and `items_ins_v2*.json`."""
+"""Loader of WebShop's public files, `items_shuffle*.json`, `items_ins_v2*.json`, and their tasks.
+
+The original draws prices before it seeds its generator, so its goals differ between processes.
+Here the instance's stream decides everything. A price cap is above the target's highest price; the
+original uses the drawn price.
+
+"""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
+from ragen_envs.core.instances import RandomStream
+from ragen_envs.games.webshop.goals import ShoppingTask
 from ragen_envs.games.webshop.json_records import Record, records, shorten
-from ragen_envs.games.webshop.products import Catalogue, Product
-from ragen_envs.games.webshop.requests import Request, read_requests
-from ragen_envs.games.webshop.reward import COLOURS
+from ragen_envs.games.webshop.products import Catalogue, Goal, Product
+from ragen_envs.games.webshop.reward import COLOURS, normal_value
 from ragen_envs.games.webshop.tokens import STOP_WORDS
 
+NO_CAP = 1_000_000.0
+"""The cap in dollars of a request without one."""
+_CAPS = range(10, 1000, 10)
+_NEAREST_CAPS = 4
 MOST_PRODUCTS = 200_000
 """Most products that are read without a limit; each takes about 6 kB of memory."""
 MISSING_PRICE = 100.0
@@ -24,20 +36,24 @@ _LONGEST_ASIN = 10
 _CRUMBS = "\u203a"
 _PRICE = re.compile(r"\$\D*(\d[\d,]*\.?\d*)").findall
 
+Choices = tuple[tuple[str, str], ...]
+"""Options as (name, value)."""
 
-@dataclass(frozen=True)
-class Files:
-    """The files of one shop.
 
-    Attributes:
-        products: `items_shuffle*.json`.
-        instructions: `items_ins_v2*.json`.
-        human: `items_human_ins.json`, None if it is missing.
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as the files have it, for the product at a position.
+
+    The instruction is without drawn options and without a price. There is at least one attribute.
+    `options` is None to draw one value of each. `lacking` are requested values that the product
+    does not offer, including the empty one.
     """
 
-    products: Path
-    instructions: Path
-    human: Path | None
+    product: int
+    instruction: str
+    attributes: tuple[str, ...]
+    options: Choices | None
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,7 +62,7 @@ class PublicShop:
 
     Attributes:
         catalogue: The products; its name is derived from their content.
-        requests: The requests, see `requests.tasks`.
+        requests: The requests, see `tasks`.
         nouns: Name of the method that found the nouns of the titles.
         left_out: Numbers of skipped requests by reason.
     """
@@ -58,53 +74,44 @@ class PublicShop:
 
 
 def load(where: Path, limit: int | None = None, human: bool | None = None) -> PublicShop:
-    """Read the public files.
+    """Read the public files; invalid ones raise ValueError of one line.
 
     Args:
         where: Their folder, or one file `items_shuffle*.json` if the folder has several.
-        limit: Most products to read, the first ones; None for all.
+        limit: Most products to read, the first ones; None for all, of at most 200,000.
         human: True for the requests that people wrote, False for the generated ones of
             `items_ins_v2*.json`, None for the former if their file exists.
-
-    Raises:
-        ValueError: A file is missing, has another schema or more than 200,000 products without a
-            limit, or no requests, or the limit is not positive. The message is one line that names
-            file, record and field.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
-    files = find_files(Path(where))
-    if human and files.human is None:
-        raise ValueError(f"{files.products.parent} has no items_human_ins.json")
-    bare = _read_products(files.products, limit)
-    attributes = _read_attributes(files.instructions, bare)
+    where = Path(where)
+    folder = where.parent if where.is_file() else where
+    file = where if where.is_file() else _only(folder, "items_shuffle*.json")
+    same = folder / f"items_ins_v2{file.stem.removeprefix('items_shuffle')}.json"
+    instructions = same if same.is_file() else _only(folder, "items_ins_v2*.json")
+    human_file = folder / "items_human_ins.json"
+    if human and not human_file.is_file():
+        raise ValueError(f"{folder} has no items_human_ins.json")
+    bare = _read_products(file, limit)
+    attributes: dict[str, tuple[str, ...]] = {}
+    for asin, value in records(instructions):
+        if asin in bare:
+            record = Record(instructions, asin, value)
+            attributes[asin] = record.texts("attributes") if "attributes" in record else ()
     find_nouns, how = noun_finder()
     nouns = find_nouns(product.title for product in bare.values())
     products = tuple(
         replace(product, attributes=attributes.get(product.asin, ()), nouns=product_nouns)
         for product, product_nouns in zip(bare.values(), nouns, strict=True)
     )
-    written = files.human if human is None or human else None
-    requests, left_out = read_requests(written or files.instructions, products, bool(written))
+    if human is None:
+        human = human_file.is_file()
+    asked = human_file if human else instructions
+    requests, left_out = _read_requests(asked, products, human)
     if not requests:
-        asked = written or files.instructions
         raise ValueError(f"{asked} has no request for any of the {len(products)} products")
-    name = f"{files.products.stem}-{len(products)}-{_digest(products)}"
+    name = f"{file.stem}-{len(products)}-{_digest(products)}"
     return PublicShop(Catalogue(products, name, ties_by_asin=True), requests, how, left_out)
-
-
-def find_files(where: Path) -> Files:
-    """Return the files of a folder, or those that belong to a file of products.
-
-    Raises:
-        ValueError: One is missing or ambiguous.
-    """
-    folder = where.parent if where.is_file() else where
-    products = where if where.is_file() else _only(folder, "items_shuffle*.json")
-    same = folder / f"items_ins_v2{products.stem.removeprefix('items_shuffle')}.json"
-    instructions = same if same.is_file() else _only(folder, "items_ins_v2*.json")
-    human = folder / "items_human_ins.json"
-    return Files(products, instructions, human if human.is_file() else None)
 
 
 def _only(folder: Path, pattern: str) -> Path:
@@ -187,16 +194,6 @@ def _options(record: Record) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple(options.items())
 
 
-def _read_attributes(path: Path, products: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Return the attributes by product; some products have none."""
-    attributes: dict[str, tuple[str, ...]] = {}
-    for asin, value in records(path):
-        if asin in products:
-            record = Record(path, asin, value)
-            attributes[asin] = record.texts("attributes") if "attributes" in record else ()
-    return attributes
-
-
 def _digest(products: tuple[Product, ...]) -> str:
     digest = hashlib.sha256()
     for product in products:
@@ -217,10 +214,10 @@ _LONG = 7
 
 
 def noun_finder() -> tuple[Callable[[Iterable[str]], Nouns], str]:
-    """Return the function that finds the nouns of titles, and its name.
+    """Return the function that yields each title's nouns in lower case, in order, and its name.
 
-    It yields each title's nouns in lower case, in order and with repetitions. spaCy's models differ
-    from the rule and from each other, so comparable rewards need the same method.
+    spaCy's models differ from the rule and from each other, so comparable rewards need the same
+    method.
     """
     if importlib.util.find_spec("spacy") is None:
         return _by_rule, RULE
@@ -240,8 +237,106 @@ def noun_finder() -> tuple[Callable[[Iterable[str]], Nouns], str]:
 
 def _by_rule(titles: Iterable[str]) -> Nouns:
     for title in titles:
-        yield tuple(filter(_may_be_noun, _WORD(title.lower())))
+        yield tuple(
+            word
+            for word in _WORD(title.lower())
+            if word not in _NO_NOUNS and not (len(word) >= _LONG and word.endswith(_ENDINGS))
+        )
 
 
-def _may_be_noun(word: str) -> bool:
-    return word not in _NO_NOUNS and not (len(word) >= _LONG and word.endswith(_ENDINGS))
+def _read_requests(
+    path: Path, products: Sequence[Product], human: bool
+) -> tuple[tuple[Request, ...], dict[str, int]]:
+    """Return the requests for these products, and the numbers of skipped requests by reason."""
+    places = {product.asin: i for i, product in enumerate(products)}
+    requests: list[Request] = []
+    left_out: Counter[str] = Counter()
+    for asin, value in records(path):
+        if asin not in places:
+            continue
+        place = places[asin]
+        product = products[place]
+        if human:
+            for request in _read_human(path, asin, value, place, product):
+                if request is None:
+                    left_out["ask for no attribute"] += 1
+                else:
+                    requests.append(request)
+            continue
+        record = Record(path, asin, value)
+        if "instruction" in record and all(values for _, values in product.options):
+            attributes = record.texts("instruction_attributes")
+            if not attributes:
+                raise record.wrong(
+                    "instruction_attributes", "is empty: a goal asks for at least one"
+                )
+            requests.append(Request(place, record.text("instruction"), attributes, None))
+    requests.sort(key=lambda request: request.product)
+    return tuple(requests), dict(left_out)
+
+
+def with_offered_options(requests: Sequence[Request]) -> tuple[Request, ...]:
+    """Return the requests whose options are all offered; an empty value asks for nothing."""
+    return tuple(replace(one, lacking=()) for one in requests if not any(one.lacking))
+
+
+def _read_human(
+    path: Path, asin: str, value: object, place: int, product: Product
+) -> Iterator[Request | None]:
+    """Yield the requests that people wrote for a product, None for one without attributes."""
+    if not isinstance(value, list):
+        raise ValueError(f"{path}, record {asin}: is not a list of requests but {shorten(value)}")
+    for number, entry in enumerate(value, 1):
+        record = Record(path, f"{asin}, request {number}", entry)
+        attributes = record.texts("instruction_attributes")
+        options, lacking = _match_options(record.texts("instruction_options"), product)
+        instruction = record.text("instruction").strip(".")
+        yield Request(place, instruction, attributes, options, lacking) if attributes else None
+
+
+def _match_options(values: Sequence[str], product: Product) -> tuple[Choices, tuple[str, ...]]:
+    """Return values with the names of different options, which the file lacks, and the others."""
+    named: dict[str, str] = {}
+    lacking: list[str] = []
+    for wanted in map(normal_value, values):
+        for name, offered in product.options:
+            same = [value for value in offered if normal_value(value) == wanted]
+            if same and name not in named:
+                named[name] = same[0]
+                break
+        else:
+            lacking.append(wanted)
+    return tuple(named.items()), tuple(lacking)
+
+
+def tasks(
+    catalogue: Catalogue, requests: Sequence[Request], stream: RandomStream
+) -> Iterator[ShoppingTask]:
+    """Yield tasks, each a pure function of the stream; the target decides a task's split."""
+    while True:
+        request = requests[stream.below(len(requests))]
+        product = catalogue.products[request.product]
+        yield ShoppingTask(_goal(request, product, stream), product.asin, catalogue.name)
+
+
+def _goal(request: Request, product: Product, stream: RandomStream) -> Goal:
+    """Return a goal with drawn options and a cap, if the request has none.
+
+    The cap is the higher of two of the next four multiples of ten dollars, or none above 980.
+    """
+    options = request.options
+    instruction = request.instruction
+    if options is None:
+        options = tuple(
+            (name, values[stream.below(len(values))]) for name, values in sorted(product.options)
+        )
+        wishes = ", and ".join(f"{name}: {value}" for name, value in options)
+        instruction += f" with {wishes}" if wishes else ""
+    above = [cap for cap in _CAPS if cap > product.price[1]][:_NEAREST_CAPS]
+    cap = float(max(stream.sample(above, 2))) if len(above) > 1 else NO_CAP
+    if cap < NO_CAP:
+        instruction += f", and price lower than {cap:.2f} dollars"
+    by_value = request.options is not None
+    return Goal(
+        request.product, instruction, request.attributes, options, cap, by_value, request.lacking
+    )

@@ -1,7 +1,7 @@
-"""The pages of a shop and their links. Pure: no randomness, no goal, no reward.
+"""The pages of a shop and their links, as in WebShop (arXiv 2207.01206, section 3.1).
 
-Five kinds of pages, as in WebShop (arXiv 2207.01206, section 3.1): search, results, item, the
-item's pages (description, features, reviews, attributes) and the end of a purchase.
+Pure: no randomness, no goal, no reward.
+
 """
 
 from __future__ import annotations
@@ -42,21 +42,15 @@ class Page:
 
     @property
     def page_hits(self) -> tuple[int, ...]:
-        """The hits on this page of results."""
         return self.hits[(self.number - 1) * PER_PAGE : self.number * PER_PAGE]
 
     @property
     def has_next(self) -> bool:
-        """Whether there is another page of results."""
         return self.number * PER_PAGE < len(self.hits)
 
 
 def run_search(page: Page, words: str, search: Search) -> Page:
-    """Return the results of a search.
-
-    Raises:
-        ValueError: The page is not the search page.
-    """
+    """Return the results of a search; raise ValueError on any page but the search page."""
     if page.kind != "search":
         raise ValueError(f"a search needs the search page, not {page.kind!r}")
     return Page("results", tuple(search(words)[:MOST_HITS]))
@@ -97,11 +91,7 @@ def label_of(text: str) -> str:
 
 
 def click(catalogue: Catalogue, page: Page, label: str) -> Page:
-    """Return the page behind a label.
-
-    Raises:
-        ValueError: The page does not offer it.
-    """
+    """Return the page behind a label; raise ValueError if the page does not offer it."""
     if label not in labels(catalogue, page):
         raise ValueError(f"the page {page.kind!r} does not offer {label!r}")
     if label == BACK:
@@ -113,16 +103,11 @@ def click(catalogue: Catalogue, page: Page, label: str) -> Page:
     if page.kind == "results":
         product = next(i for i in page.page_hits if catalogue.products[i].asin.lower() == label)
         return replace(page, kind="item", product=product)
-    return _from_item(catalogue.products[page.product], page, label)
-
-
-def _from_item(product: Product, page: Page, label: str) -> Page:
-    """Return the page behind a label of an item page."""
     if label == BUY:
         return replace(page, kind="done")
     if label in SUB_PAGES:
         return replace(page, kind=label)
-    return _choose(product, page, label)
+    return _choose(catalogue.products[page.product], page, label)
 
 
 def _previous(page: Page) -> Page:

@@ -65,13 +65,9 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """All products of a shop.
+    """All products of a shop, referred to by position, under a unique name.
 
-    Attributes:
-        products: The products, referred to by position.
-        name: Unique name of the catalogue.
-        ties_by_asin: Order of equally good products of a search: by `asin`, as in the original, or
-            by position.
+    Equally good products of a search are ordered by `asin`, as in the original, or by position.
     """
 
     products: tuple[Product, ...]

@@ -24,9 +24,10 @@ SHARED_BREADCRUMBS = 2
 class Reward:
     """The reward of a purchase and its parts.
 
+    The total is `r_type * (attributes + options + price) / (number of all)` in [0, 1], where each
+    attribute, each option and the price cap counts as one.
+
     Attributes:
-        total: `r_type * (attributes + options + price) / (number of all)` in [0, 1], where each
-            attribute, each option and the price cap counts as one.
         r_type: Score of the product's kind: 1, 0.5, 0.1 or 0.
         r_att: Fraction of the goal's attributes that it has.
         r_option: Fraction of the goal's options that were chosen; 1 without options.
@@ -43,11 +44,7 @@ class Reward:
 
 
 def check_goal(goal: Goal) -> None:
-    """Reject a goal for which the formula is undefined.
-
-    Raises:
-        ValueError: It asks for no attribute, or its price cap is not positive.
-    """
+    """Raise ValueError for a goal for which the formula is undefined."""
     if not goal.attributes:
         raise ValueError(f"a goal asks for at least one attribute: {goal.instruction!r}")
     if not goal.price_cap > 0:
@@ -62,69 +59,54 @@ def reward_of(
     target: Product,
     compat: bool = False,
 ) -> Reward:
-    """Return the reward of a purchase.
+    """Return the reward of a purchase at a price in dollars.
 
     Options are compared exactly, except for case, blanks and the spelling of "/"; attributes by
     whole words. Each noun of a title counts once.
 
-    Args:
-        bought: The product bought.
-        chosen: The chosen value of each option.
-        price: Its price in dollars.
-        goal: The goal.
-        target: The goal's target, `products[goal.product]`.
-        compat: Compare as the original does, including its quirks. An option matches if any chosen
-            value is similar to the goal's. In a goal that a person wrote, the values are compared,
-            each replaced by the first basic colour in it. In other goals, the text of name and
-            value is compared, replaced only by a colour equal to one of them. Attributes match by
-            similarity, repeated nouns of a title count anew in the denominator, and values that no
-            product offers count (`goal.lacking`). Exact purchases can score below 1.
-
-    Raises:
-        ValueError: The goal is impossible, see `check_goal`.
-        ImportError: RapidFuzz is missing in compat mode.
+    In compat mode they are compared as the original does, including its quirks. An option matches
+    if any chosen value is similar to the goal's. In a goal that a person wrote, the values are
+    compared, each replaced by the first basic colour in it. In other goals, the text of name and
+    value is compared, replaced only by a colour equal to one of them. Attributes match by
+    similarity, repeated nouns of a title count anew in the denominator, and values that no product
+    offers count (`goal.lacking`). Exact purchases can score below 1.
     """
     check_goal(goal)
-    title_score = _title_score(target, bought, compat)
+    nouns = target.nouns if compat else frozenset(target.nouns)
+    title_score = len(set(bought.nouns).intersection(nouns)) / len(nouns) if nouns else CLOSE_TITLE
     r_type = _type(target, bought, title_score)
     attributes = sum(_has(bought, asked, compat) for asked in goal.attributes)
     if compat:
-        wanted = [_wanted_text(asked, goal.by_value) for asked in goal.options]
-        wanted += [first_colour(value) or value for value in goal.lacking]
-        options = sum(_like_chosen(one, chosen) for one in wanted)
-        asked_options = len(wanted)
+        asked_options: list[Container[str]] = [
+            asked[1] if goal.by_value else asked for asked in goal.options
+        ]
+        asked_options += goal.lacking
+        colours = [first_colour(value) or value for value in chosen.values()]
+        options = sum(
+            any(alike(value, first_colour(asked) or str(asked)) for value in colours)
+            for asked in asked_options
+        )
     else:
-        options = sum(_exactly_chosen(asked, chosen) for asked in goal.options)
-        asked_options = len(goal.options)
+        options = sum(is_chosen(chosen, *asked) for asked in goal.options)
+    count = len(goal.options) + (len(goal.lacking) if compat else 0)
     cheap = price <= goal.price_cap
-    pieces = len(goal.attributes) + asked_options + 1
     return Reward(
-        total=r_type * (attributes + options + cheap) / pieces,
+        total=r_type * (attributes + options + cheap) / (len(goal.attributes) + count + 1),
         r_type=r_type,
         r_att=attributes / len(goal.attributes),
-        r_option=options / asked_options if asked_options else 1.0,
+        r_option=options / count if count else 1.0,
         r_price=float(cheap),
         title_score=title_score,
     )
 
 
-def _title_score(target: Product, bought: Product, compat: bool) -> float:
-    wanted = target.nouns if compat else frozenset(target.nouns)
-    if not wanted:
-        return CLOSE_TITLE
-    return len(set(bought.nouns).intersection(wanted)) / len(wanted)
-
-
 def _type(target: Product, bought: Product, title_score: float) -> float:
     if title_score < FAR_TITLE:
         return FAR_TITLE if title_score else 0.0
+    if target.query == bought.query or title_score > CLOSE_TITLE:
+        return 1.0
     shared = set(target.breadcrumbs) & set(bought.breadcrumbs)
-    right = (
-        target.query == bought.query
-        or len(shared) >= SHARED_BREADCRUMBS
-        or title_score > CLOSE_TITLE
-    )
-    return 1.0 if right else 0.5
+    return 1.0 if len(shared) >= SHARED_BREADCRUMBS else 0.5
 
 
 def _has(bought: Product, attribute: str, compat: bool) -> bool:
@@ -135,19 +117,9 @@ def _has(bought: Product, attribute: str, compat: bool) -> bool:
     return any(attribute in text.lower() for text in texts)
 
 
-def _exactly_chosen(asked: tuple[str, str], chosen: Mapping[str, str]) -> bool:
-    name, value = asked
+def is_chosen(chosen: Mapping[str, str], name: str, value: str) -> bool:
+    """Return whether an option has a value among the chosen ones, in any spelling."""
     return name in chosen and normal_value(chosen[name]) == normal_value(value)
-
-
-def _wanted_text(asked: tuple[str, str], by_value: bool) -> str:
-    """Return the text that the original looks for among the chosen values."""
-    compared: Container[str] = asked[1] if by_value else asked
-    return first_colour(compared) or str(compared)
-
-
-def _like_chosen(wanted: str, chosen: Mapping[str, str]) -> bool:
-    return any(alike(first_colour(value) or value, wanted) for value in chosen.values())
 
 
 LIKE = 85
@@ -167,10 +139,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def same_words(first: str, second: str) -> bool:
-    """Return whether all words of one text are in the other.
-
-    The original's score of these pairs is 100; letters are not compared.
-    """
+    """Return whether all words of one text are in the other; the original's score is then 100."""
     a, b = words_of(first), words_of(second)
     return bool(a and b) and (a <= b or b <= a)
 
@@ -180,9 +149,6 @@ def alike(first: str, second: str) -> bool:
 
     The score is `token_set_ratio` of the library thefuzz, which drops the upper half of Latin-1,
     splits words at everything but letters and digits, and rounds to whole numbers.
-
-    Raises:
-        ImportError: RapidFuzz, which computes the score, is missing.
     """
     try:
         from rapidfuzz.fuzz import token_set_ratio

@@ -37,17 +37,10 @@ _VERSION = "3"
 
 
 class Index:
-    """Finds the products of a catalogue by words.
+    """Finds the products of a catalogue by words; queries only read it, so threads may share it.
 
     The index of a large catalogue is built once, kept in ragen's cache (see `VARIABLE`) and mapped
-    into memory that all processes of a machine share. Queries only read it, so threads may
-    share it.
-
-    Args:
-        catalogue: The products.
-
-    Raises:
-        ValueError: The index cannot be written to the cache.
+    into memory that all processes of a machine share.
     """
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -55,9 +48,11 @@ class Index:
         if len(documents) < KEPT_FROM:
             self._postings = build(documents)
         else:
-            self._postings = load(
-                cached_folder(_name(documents), lambda to: build(documents).save(to))
-            )
+            digest = hashlib.sha256(_VERSION.encode())
+            for text in documents:
+                digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
+            name = digest.hexdigest()[:32]
+            self._postings = load(_cached_folder(name, lambda to: build(documents).save(to)))
         self._ranks: NDArray[np.intp] | None = None
         if catalogue.ties_by_asin:
             order = sorted(range(len(documents)), key=lambda i: catalogue.products[i].asin)
@@ -66,21 +61,20 @@ class Index:
     def search(self, words: str) -> list[int]:
         """Return the positions of the best products, at most 50, the best one first.
 
-        Products without any of the words are left out; the catalogue decides the order of equal
-        scores. A repeated word counts again; the order of words does not matter. Any text is valid.
+        Products without any of the words are left out; ranks, or positions without them, order
+        equal scores. A repeated word counts again; the order of words does not matter. Any text is
+        valid.
         """
         vocabulary = self._postings.vocabulary
         known = Counter(vocabulary[term] for term in terms(words) if term in vocabulary)
         scores = self._postings.scores(sorted(islice(known.items(), QUERY_TERMS)))
-        return _best(scores, self._ranks)
-
-
-def _name(documents: list[str]) -> str:
-    """Return the name of the folder for the index of these documents."""
-    digest = hashlib.sha256(_VERSION.encode())
-    for text in documents:
-        digest.update(b"\0" + text.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:32]
+        positions = np.flatnonzero(scores)
+        if len(positions) > HITS:
+            least = np.partition(scores[positions], -HITS)[-HITS]
+            positions = positions[scores[positions] >= least]
+        ties = positions if self._ranks is None else self._ranks[positions]
+        order = np.lexsort((ties, -scores[positions]))
+        return [int(position) for position in positions[order[:HITS]]]
 
 
 def build(documents: Iterable[str]) -> Postings:
@@ -115,13 +109,9 @@ def _parts(
     """Return the contribution of each pair of term and document to the document's score.
 
     Source: Kamphuis et al. 2020, "Which BM25 do you mean?", the accurate variant of Lucene, with
-    lengths as Lucene keeps them. Scores have four bytes, as in Lucene.
-
-    Args:
-        columns: Term of each pair, grouped by document.
-        rows: Document of each pair.
-        counts: Number of occurrences of the term in the document.
-        lengths: Number of terms of each document, with repetitions.
+    lengths as Lucene keeps them. Scores have four bytes, as in Lucene. Pairs are given by their
+    term (grouped by document), document and number of occurrences; lengths are the documents'
+    terms.
     """
     filled = np.count_nonzero(lengths)  # Lucene ignores documents without a term
     frequencies = np.bincount(columns)
@@ -129,20 +119,6 @@ def _parts(
     norms = K1 * (1 - B + B * kept_lengths(lengths) * (filled / max(lengths.sum(), 1)))
     parts: NDArray[np.float64] = idf[columns] * counts / (counts + norms[rows])
     return parts.astype(np.float32)
-
-
-def _best(scores: NDArray[np.float32], ranks: NDArray[np.intp] | None) -> list[int]:
-    """Return the positions of the highest positive scores, in order.
-
-    Equal scores are ordered by rank, or by position without ranks.
-    """
-    positions = np.flatnonzero(scores)
-    if len(positions) > HITS:
-        least = np.partition(scores[positions], -HITS)[-HITS]
-        positions = positions[scores[positions] >= least]
-    ties = positions if ranks is None else ranks[positions]
-    order = np.lexsort((ties, -scores[positions]))
-    return [int(position) for position in positions[order[:HITS]]]
 
 
 _ARRAYS = ("starts", "documents", "parts")
@@ -154,14 +130,8 @@ class Postings:
     """The documents of each term, with their parts of the score.
 
     Term t has the entries `starts[t]` to `starts[t + 1]` of `documents` and `parts`; no document
-    occurs twice among them.
-
-    Attributes:
-        vocabulary: Numbers of the terms, from 0 in the order of the dictionary.
-        starts: Start of each term's entries, and the end of the last.
-        documents: Positions of documents.
-        parts: Contribution of the term to the document's score.
-        size: Number of documents.
+    occurs twice among them. Terms are numbered from 0 in the order of the vocabulary; `size` is the
+    number of documents.
     """
 
     vocabulary: dict[str, int]
@@ -171,12 +141,9 @@ class Postings:
     size: int
 
     def scores(self, terms: Iterable[tuple[int, int]]) -> NDArray[np.float32]:
-        """Return the score of each document.
+        """Return the score of each document from pairs of a term's number and its count.
 
         The order of the terms decides the rounding of the four-byte sums.
-
-        Args:
-            terms: Pairs of a term's number and its count, in the order of summation.
         """
         scores = np.zeros(self.size, dtype=np.float32)
         for term, times in terms:
@@ -186,7 +153,6 @@ class Postings:
         return scores
 
     def save(self, folder: Path) -> None:
-        """Write the files into a folder."""
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name))
         words = json.dumps({"size": self.size, "terms": list(self.vocabulary)})
@@ -194,11 +160,7 @@ class Postings:
 
 
 def load(folder: Path) -> Postings:
-    """Return saved postings, with arrays mapped into memory.
-
-    Raises:
-        ValueError: The files are damaged.
-    """
+    """Return saved postings, with arrays mapped into memory."""
     try:
         words = json.loads((folder / _VOCABULARY).read_text(encoding="ascii"))
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
@@ -214,18 +176,11 @@ VARIABLE = "RAGEN_CACHE"
 """Environment variable with the folder of all of ragen's caches; ~/.cache/ragen by default."""
 
 
-def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
+def _cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
     """Return a folder of WebShop's cache, filled if it is new.
 
     It appears atomically: processes that start together each fill a folder of their own, and the
-    first one that is ready stays.
-
-    Args:
-        name: Name, which determines the contents.
-        fill: Writes the files into an empty folder.
-
-    Raises:
-        ValueError: The folder cannot be written.
+    first one that is ready stays. The name determines the contents.
     """
     root = Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "ragen") / "webshop"
     folder = root / name
@@ -260,10 +215,9 @@ _BITS = 4
 
 
 def kept_length(length: int) -> int:
-    """Return a document length as Lucene keeps it in one byte.
+    """Return a document length as Lucene 8 keeps it in one byte (`SmallFloat.intToByte4`).
 
-    Source: `SmallFloat.intToByte4` of Lucene 8. Numbers below 40 are exact; longer ones keep their
-    four leading bits and are rounded down.
+    Numbers below 40 are exact; longer ones keep their four leading bits and are rounded down.
     """
     if length < _EXACT:
         return length

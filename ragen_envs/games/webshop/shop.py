@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from ragen_envs.core.instances import RandomStream, Split, held_out
 from ragen_envs.core.text_env import PRINTABLE
@@ -20,16 +19,11 @@ Source = Callable[[RandomStream], Iterator[ShoppingTask | None]]
 
 
 class Shop:
-    """An immutable catalogue with its search and tasks.
+    """An immutable catalogue with its search, which finds positions of products, and its tasks.
 
-    A copy of a shop is the shop itself. A pickle holds how it was made, so any process can open it.
-
-    Args:
-        catalogue: The products.
-        search: Finds the positions of products by words.
-        tasks: Generates tasks.
-        symbols: Characters of its texts beyond printable ASCII.
-        recipe: Function and arguments that return this shop.
+    A copy of a shop is the shop itself. A pickle holds its recipe, the function and arguments that
+    return it, so any process can open it. `symbols` are characters of its texts beyond printable
+    ASCII.
     """
 
     def __init__(
@@ -38,7 +32,7 @@ class Shop:
         search: Search,
         tasks: Source,
         symbols: frozenset[str],
-        recipe: tuple[Callable[..., Shop], tuple[Any, ...]],
+        recipe: tuple[Callable[..., Shop], tuple[object, ...]],
     ) -> None:
         self.catalogue = catalogue
         self.search = search
@@ -48,16 +42,12 @@ class Shop:
         self._held_out: dict[tuple[str, Split], tuple[ShoppingTask, ...]] = {}
 
     def held_out(self, name: str, split: Split) -> tuple[ShoppingTask, ...]:
-        """Return the held-out tasks of a shop without shipped ones, generated at the first call.
-
-        Raises:
-            RuntimeError: There are too few distinct tasks.
-        """
+        """Return the held-out tasks of a shop without shipped ones, generated at the first call."""
         if (name, split) not in self._held_out:
             self._held_out[name, split] = tuple(held_out(self.tasks, name, split, set()))
         return self._held_out[name, split]
 
-    def __reduce__(self) -> tuple[Callable[..., Shop], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Shop], tuple[object, ...]]:
         return self._recipe
 
 
@@ -71,24 +61,19 @@ def procedural_shop(seed: int, size: int) -> Shop:
 
 @cache
 def public_shop(where: str, compat: bool = False) -> Shop:
-    """Return the shop of WebShop's public files.
+    """Return the shop of WebShop's public files, see `loader.load`.
 
-    Args:
-        where: Their folder, or one file of products, see `loader.load`.
-        compat: Keep requests for options that their products lack, as the original does.
-
-    Raises:
-        ValueError: The files are invalid.
+    In compat mode it keeps requests for options that their products lack, as the original does.
     """
-    from ragen_envs.games.webshop import loader, requests
+    from ragen_envs.games.webshop import loader
 
     public = loader.load(Path(where))
     catalogue = public.catalogue
     texts = (text for product in catalogue.products for text in _texts(product))
     instructions = (request.instruction for request in public.requests)
     symbols = _beyond_ascii(texts) | _beyond_ascii(instructions)
-    kept = public.requests if compat else requests.with_offered_options(public.requests)
-    tasks = partial(requests.tasks, catalogue, kept)
+    kept = public.requests if compat else loader.with_offered_options(public.requests)
+    tasks = partial(loader.tasks, catalogue, kept)
     recipe = public_shop, (where, compat)
     return Shop(catalogue, Index(catalogue).search, tasks, symbols, recipe)
 

@@ -26,8 +26,6 @@ Mode = Literal["rich", "plain"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 LONGEST_TEXT = 1500
 """Most characters of a description or a list of features."""
-
-
 _LABELS = {
     "rich": "What can be clicked stands between [button] and [button_].",
     "plain": "What can be clicked stands in the last line.",
@@ -56,12 +54,7 @@ def list_actions(page: Page, labels: Sequence[str]) -> str:
 
 
 class Part(NamedTuple):
-    """A visible part of a page.
-
-    Attributes:
-        text: The text.
-        look: "text", "button" or "clicked".
-    """
+    """A visible part of a page."""
 
     text: str
     look: Literal["text", "button", "clicked"] = "text"
@@ -72,14 +65,9 @@ def render_page(catalogue: Catalogue, page: Page, instruction: str, mode: Mode) 
     parts = [Part("Instruction:"), Part(instruction), *_parts(catalogue, page)]
     if mode == "plain":
         return " [SEP] ".join(part.text for part in parts)
-    return "\n".join(map(_mark, parts))
-
-
-def _mark(part: Part) -> str:
-    if part.look == "text":
-        return part.text
-    mark = "button" if part.look == "button" else "clicked button"
-    return f"[{mark}] {part.text} [{mark}_]"
+    marks = {"text": "{}", "button": "[button] {} [button_]"}
+    marks["clicked"] = "[clicked button] {} [clicked button_]"
+    return "\n".join(marks[part.look].format(part.text) for part in parts)
 
 
 def _parts(catalogue: Catalogue, page: Page) -> list[Part]:
@@ -93,7 +81,12 @@ def _parts(catalogue: Catalogue, page: Page) -> list[Part]:
     product = catalogue.products[page.product]
     if page.kind == "item":
         return _item(product, page)
-    return [_button(BACK), _button(PREVIOUS), *_sub_page(product, page)]
+    parts = [Part("There are no reviews.")]
+    if page.kind == "description":
+        parts = [Part(_line(product.description))]
+    elif page.kind in ("features", "attributes"):
+        parts = _fitting_parts(product.bullets if page.kind == "features" else product.attributes)
+    return [_button(BACK), _button(PREVIOUS), *parts]
 
 
 def _results(catalogue: Catalogue, page: Page) -> list[Part]:
@@ -119,16 +112,6 @@ def _item(product: Product, page: Page) -> list[Part]:
         parts.append(Part("Chosen: " + "; ".join(f"{n}: {v}" for n, v in page.chosen)))
     parts += [Part(_line(product.title)), Part(f"Price: {price_text(product)}")]
     return [*parts, Part("Rating: N.A."), *map(_button, SUB_PAGES), _button(BUY)]
-
-
-def _sub_page(product: Product, page: Page) -> list[Part]:
-    if page.kind == "description":
-        return [Part(_line(product.description))]
-    if page.kind == "features":
-        return _fitting_parts(product.bullets)
-    if page.kind == "attributes":
-        return _fitting_parts(product.attributes)
-    return [Part("There are no reviews.")]
 
 
 def _fitting_parts(lines: tuple[str, ...]) -> list[Part]:

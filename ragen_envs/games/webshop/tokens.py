@@ -64,10 +64,7 @@ _ZERO_WIDTH_SPACE = 0x200B
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of a text in order; any text is valid.
-
-    Source: Lucene's EnglishAnalyzer, which WebShop's engine uses.
-    """
+    """Return the terms of any text in order, by the EnglishAnalyzer of Lucene, as in WebShop."""
     words = (_ASCII if text.isascii() else _UNICODE).findall(text)
     if max(map(len, words), default=0) > LONGEST:
         words = [word[i : i + LONGEST] for word in words for i in range(0, len(word), LONGEST)]
@@ -86,10 +83,8 @@ def _term(word: str) -> str:
 def _pattern(marks: str, no_letters: str, alone: str) -> re.Pattern[str]:
     """Return the pattern of a word; possessive quantifiers make it linear in the text.
 
-    Args:
-        marks: Class of the characters that belong to the preceding one.
-        no_letters: Characters that are letters in Python and not in the annex.
-        alone: Alternatives for other kinds of words.
+    The marks are the class of the characters that belong to the preceding one. `no_letters` are
+    letters in Python and not in the annex, and `alone` holds alternatives for other kinds of words.
     """
     more = f"[{marks}]*+" if marks else ""
     letters = rf"(?:[^\W\d_{no_letters}]{more})++"
@@ -142,10 +137,25 @@ def stem(word: str) -> str:
     """Return the stem of a word in lower case; other characters than a-z count as consonants."""
     if len(word) <= 2:
         return word
-    word = _step_1c(_step_1b(_step_1a(word)))
-    word = _replace(word, _STEP_2)
-    word = _replace(word, _STEP_3)
-    return _step_5(_step_4(word))
+    if word.endswith(("sses", "ies")):  # step 1a
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    word = _step_1b(word)
+    if word.endswith("y") and "v" in _kinds(word[:-1]):  # step 1c
+        word = word[:-1] + "i"
+    word = _replace(_replace(word, _STEP_2), _STEP_3)
+    ending = _ending(word, _STEP_4)
+    rest = word.removesuffix(ending)
+    if ending in ("sion", "tion"):  # only "ion" goes
+        rest += ending[0]
+    if _measure(rest) > 1:
+        word = rest
+    if word.endswith("e"):  # step 5
+        measure = _measure(word)
+        if measure > 1 or (measure == 1 and not _short(word[:-1])):
+            word = word[:-1]
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
 
 
 def _kinds(word: str) -> str:
@@ -161,10 +171,6 @@ def _measure(word: str) -> int:
     return _kinds(word).count("vc")
 
 
-def _double_consonant(word: str) -> bool:
-    return word[-1:] == word[-2:-1] and _kinds(word).endswith("c")
-
-
 def _short(word: str) -> bool:
     """Return whether the word ends in consonant, vowel, consonant, the last not w, x or y."""
     return _kinds(word).endswith("cvc") and word[-1] not in "wxy"
@@ -177,14 +183,6 @@ def _ending(word: str, endings: tuple[str, ...]) -> str:
     return next(ending for ending in endings if word.endswith(ending))
 
 
-def _step_1a(word: str) -> str:
-    if word.endswith(("sses", "ies")):
-        return word[:-2]
-    if word.endswith("s") and not word.endswith("ss"):
-        return word[:-1]
-    return word
-
-
 def _step_1b(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) else word
@@ -194,13 +192,9 @@ def _step_1b(word: str) -> str:
         return word
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
-    if _double_consonant(rest):
+    if rest[-1:] == rest[-2:-1] and _kinds(rest).endswith("c"):  # a double consonant
         return rest if rest[-1] in "lsz" else rest[:-1]
     return rest + "e" if _measure(rest) == 1 and _short(rest) else rest
-
-
-def _step_1c(word: str) -> str:
-    return word[:-1] + "i" if word.endswith("y") and "v" in _kinds(word[:-1]) else word
 
 
 def _replace(word: str, rules: Mapping[str, str]) -> str:
@@ -208,21 +202,3 @@ def _replace(word: str, rules: Mapping[str, str]) -> str:
     ending = _ending(word, tuple(rules))
     rest = word.removesuffix(ending)
     return rest + rules[ending] if ending and _measure(rest) else word
-
-
-def _step_4(word: str) -> str:
-    ending = _ending(word, _STEP_4)
-    rest = word.removesuffix(ending)
-    if ending in ("sion", "tion"):  # only "ion" goes
-        rest += ending[0]
-    return rest if _measure(rest) > 1 else word
-
-
-def _step_5(word: str) -> str:
-    if word.endswith("e"):
-        measure = _measure(word)
-        if measure > 1 or (measure == 1 and not _short(word[:-1])):
-            word = word[:-1]
-    if word.endswith("ll") and _measure(word) > 1:
-        word = word[:-1]
-    return word

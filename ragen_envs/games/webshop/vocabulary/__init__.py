@@ -32,12 +32,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class OptionValues:
-    """The values of an option, in the order in which a product lists them.
-
-    Attributes:
-        values: All values.
-        run: True if a product offers neighbouring values only, as for sizes.
-    """
+    """The values of an option; with `run`, a product offers neighbours only, as for sizes."""
 
     values: tuple[str, ...]
     run: bool = False
@@ -68,15 +63,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """All words.
-
-    Attributes:
-        families: Families of products.
-        attributes: Attributes by axis.
-        options: Values by option.
-        names: Names and fillers.
-        phrasings: Wordings by "train" and "held_out".
-    """
+    """All words: attributes by axis, values by option, wordings by "train" and "held_out"."""
 
     families: tuple[Family, ...]
     attributes: dict[str, tuple[str, ...]]
@@ -97,13 +84,12 @@ def vocabulary() -> Vocabulary:
     )
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read(name: str) -> Any:
     text = files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    table: dict[str, Any] = _frozen(tomllib.loads(text))
-    return table
+    return _frozen(tomllib.loads(text))
 
 
-def _frozen(value: Any) -> Any:
+def _frozen(value: object) -> object:
     """Return the value with tuples instead of lists."""
     if isinstance(value, list):
         return tuple(map(_frozen, value))

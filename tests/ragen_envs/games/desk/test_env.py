@@ -13,8 +13,7 @@ from ragen_envs.games.desk.calls import TOOLS, TOPICS, Call, call_of
 from ragen_envs.games.desk.env import VARIANTS, DeskVariant
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.requests import apply_change, calls_of_steps
-from ragen_envs.games.desk.rules import RefusedError, apply_call
-from ragen_envs.games.desk.solver import repairs
+from ragen_envs.games.desk.rules import RefusedError, apply_call, repairs
 from ragen_envs.testing.hostile import HOSTILE
 from tests.ragen_envs.games.desk import reference
 from tests.ragen_envs.support import make
@@ -170,7 +169,7 @@ def test_who_acts_on_the_first_request_only_fails(split):
         info = play_calls(env, first)
         counted += info["before_change"] > 0
         assert info["before_change"] == min(task.change.turn, len(first))
-        if not env.has_changed:  # done brings the change, and ends nothing
+        if not env._announced:  # done brings the change, and ends nothing
             observation, _, terminated, _, _ = env.step("done")
             assert not terminated
             assert task.worded.change_text in observation
@@ -199,7 +198,7 @@ def test_the_change_comes_at_its_turn_and_stays():
         for turn in range(1, 12):
             observation, *_, info = env.step("list app=mail")
             told = env.task.worded.change_text in observation
-            assert told == (turn >= change.turn) == env.has_changed
+            assert told == (turn >= change.turn) == env._announced
         assert info["before_change"] == 0
 
 
@@ -226,7 +225,7 @@ def test_the_users_answers_are_true(name):
     for seed in range(128):
         env = started(name, seed)
         words = env.task.worded
-        while name == "DeskShifting-v0" and not env.has_changed:
+        while name == "DeskShifting-v0" and not env._announced:
             env.step("list app=files")
         steps = apply_change(words.steps, words.change)
         said = answers(env)
@@ -268,7 +267,7 @@ def test_the_answer_in_the_turn_of_the_change_is_of_the_new_request():
         if change.step.tool == "change_order":
             observation, *_ = env.step("ask about=boxes")
             assert change.step.values[1] in observation.splitlines()[-1]
-            assert env.has_changed
+            assert env._announced
             checked += 1
     assert checked > 30
 

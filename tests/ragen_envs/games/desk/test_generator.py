@@ -14,7 +14,7 @@ from ragen_envs.games.desk.drafts import KINDS
 from ragen_envs.games.desk.env import VARIANTS
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.requests import apply_change, apps_of
-from ragen_envs.games.desk.wording import vocabulary
+from ragen_envs.games.desk.task import vocabulary
 from tests.ragen_envs.games.desk import reference
 from tests.ragen_envs.support import blocks, make
 

@@ -11,8 +11,7 @@ from ragen_envs.games.desk.calls import TOOLS, Call
 from ragen_envs.games.desk.drafts import office_of
 from ragen_envs.games.desk.office import Contact, Event, Sent
 from ragen_envs.games.desk.requests import after
-from ragen_envs.games.desk.rules import RefusedError, apply_call, difference, is_possible
-from ragen_envs.games.desk.solver import repairs
+from ragen_envs.games.desk.rules import RefusedError, apply_call, difference, is_possible, repairs
 from tests.ragen_envs.games.desk import reference
 
 SIZES = 3, 3, 3, 3, 3

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ragen_envs.core.protocol import format_answer
-from ragen_envs.games.webshop.actions import click_of, search_of
+from ragen_envs.games.webshop.actions import best_action, click_of, search_of
 from ragen_envs.games.webshop.env import WebShopEnv
 from ragen_envs.games.webshop.pages import BACK, BUY, option_labels
 from ragen_envs.games.webshop.products import Goal, Product
-from ragen_envs.games.webshop.solver import best_action
 
 _WITHIN_REACH = 30
 """Hits on the first three pages: with options, a product behind them takes too many turns."""

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.webshop.goals import price_of
-from ragen_envs.games.webshop.loader import load
+from ragen_envs.games.webshop.loader import NO_CAP, Request, load, tasks, with_offered_options
 from ragen_envs.games.webshop.products import Catalogue
-from ragen_envs.games.webshop.requests import NO_CAP, Request, tasks, with_offered_options
 from ragen_envs.games.webshop.reward import check_goal, reward_of
 
 from .public import DESK, LAMP, request, write

@@ -2,14 +2,13 @@ import pytest
 
 from ragen_envs.core.instances import SHIPPED_SPLITS, RandomStream, draw
 from ragen_envs.core.policies import oracle_answer, random_answer
-from ragen_envs.games.webshop.actions import words_of
+from ragen_envs.games.webshop.actions import best_action, words_of
 from ragen_envs.games.webshop.env import VARIANTS, WebShopEnv
 from ragen_envs.games.webshop.goals import TaskGenerator, price_of
 from ragen_envs.games.webshop.pages import Page, click, run_search
 from ragen_envs.games.webshop.products import Goal
 from ragen_envs.games.webshop.reward import reward_of
 from ragen_envs.games.webshop.shop import procedural_shop
-from ragen_envs.games.webshop.solver import best_action
 from tests.ragen_envs.games.webshop.support import SMALL, search
 
 GOAL = Goal(35, "a filler", ("soft touch",), (), 20.0)
