@@ -19,8 +19,7 @@ from typing import Any
 
 from ragen_bench.statistics import wilson
 from ragen_envs.games.twenty_questions import forms
-from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
-from ragen_envs.games.twenty_questions.forms import Form
+from ragen_envs.games.twenty_questions.forms import Answer, Form, answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.understanding import understand
 

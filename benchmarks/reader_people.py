@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragen_bench.statistics import clustered_bootstrap, wilson
-from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
-from ragen_envs.games.twenty_questions.forms import And, Either, Form, Narrowed, Not
+from ragen_envs.games.twenty_questions.forms import And, Answer, Either, Form, Narrowed, Not, answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.understanding import understand
 

@@ -15,9 +15,8 @@ from typing import NamedTuple, TypeAlias
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import format_answer
-from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
 from ragen_envs.games.twenty_questions.env import VARIANTS, Asked, TwentyQuestionsEnv
-from ragen_envs.games.twenty_questions.forms import Form, Guess, IsKind, say
+from ragen_envs.games.twenty_questions.forms import Answer, Form, Guess, IsKind, answer, say
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
 

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.understanding import inflect, spelling
-from ragen_envs.games.twenty_questions.understanding.lexicon import lexicon
+from ragen_envs.games.twenty_questions.understanding import grammar
+from ragen_envs.games.twenty_questions.understanding.lexicon import correct_spelling, lexicon
 
-PAGE = Path(spelling.__file__).parent / "tables/meant.txt"
+PAGE = Path(grammar.__file__).parent / "tables/meant.txt"
 WIDTH = 100
 _INFLECTIONS = {
-    "noun": (inflect.plural,),
-    "verb": (inflect.third_person, inflect.gerund, inflect.participle),
+    "noun": (grammar.plural,),
+    "verb": (grammar.third_person, grammar.gerund, grammar.participle),
     "adj": (),
     "adv": (),
 }
@@ -48,7 +48,7 @@ def main() -> None:
     PAGE.write_text("", "utf-8")
     known = lexicon(load())
     words = {word for word in english(folder) if word.isascii() and word.islower()}
-    meant = sorted(w for w in words if spelling.corrected_spelling((w,), known) != (w,))
+    meant = sorted(w for w in words if correct_spelling((w,), known) != (w,))
     lines = [""]
     for word in meant:
         if len(lines[-1]) + len(word) >= WIDTH:

@@ -12,8 +12,14 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.twenty_questions import text
-from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
-from ragen_envs.games.twenty_questions.forms import Form, Guess, say, with_article
+from ragen_envs.games.twenty_questions.forms import (
+    Answer,
+    Form,
+    Guess,
+    answer,
+    say,
+    with_article,
+)
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.probes import PROBES
 from ragen_envs.games.twenty_questions.questions import EXAMPLE, QuestionReader
@@ -25,16 +31,10 @@ _TURNS = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
 
 
 class Asked(NamedTuple):
-    """A question with its reply.
+    """A question with its reply."""
 
-    Attributes:
-        question: The question as the player spelled it.
-        form: Its logical form, None if it was not understood.
-        reply: The reply; None without one.
-    """
-
-    question: str
-    form: Form | None
+    question: str  # as the player spelled it
+    form: Form | None  # None if it was not understood
     reply: Answer | None
 
 
@@ -140,33 +140,27 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
 
     @classmethod
     def held_out_size(cls, name: str) -> int:
-        """Return the number of words in each held-out split of a variant."""
         known = cls.variants.get(name)
         return known.held_out if known else super().held_out_size(name)
 
     @property
     def secret(self) -> str:
-        """The secret word, for answerers and players with full knowledge."""
         return self._secret
 
     @property
     def asked(self) -> tuple[Asked, ...]:
-        """The questions so far, with their replies."""
         return tuple(self._asked)
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Secret | None]:
-        """Yield random words of the variant."""
         words = secrets(self.variant.new_categories)
         while True:
             yield words[stream.below(len(words))]
 
     def write_instance(self, instance: Secret) -> tuple[str, dict[str, object]]:
-        """Return the word and its category."""
         return instance.word, {"category": instance.category}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Secret:
-        """Return the word of a line."""
         return Secret(body, fields["category"])
 
     def start_instance(self, instance: Secret) -> ActionReader:
@@ -178,7 +172,11 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
     def apply_action(self, action: int) -> tuple[int, bool]:
         question = self.action_reader.actions[action]
         form = understand(question, load())
-        repeated = self._is_repeated(question, form)
+        repeated = any(
+            question.lower() == earlier.question.lower()
+            or (form is not None and form == earlier.form)
+            for earlier in self._asked
+        )
         reply = self._reply(form)
         self._asked.append(Asked(question, form, reply))
         self._repeats += repeated
@@ -187,14 +185,6 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
             self.terminated = self.success = True
             points += self.variant.win
         return points, reply is not None and not repeated
-
-    def _is_repeated(self, question: str, form: Form | None) -> bool:
-        """Return whether the same words or the same meaning were asked before."""
-        return any(
-            question.lower() == earlier.question.lower()
-            or (form is not None and form == earlier.form)
-            for earlier in self._asked
-        )
 
     def _reply(self, form: Form | None) -> Answer | None:
         """Return the rule's reply to a question; subclasses override it for another answerer."""
@@ -222,6 +212,5 @@ class TwentyQuestionsEnv(TextEnv[TwentyQuestionsVariant, Secret]):
 
     def find_best_actions(self) -> tuple[str, ...]:
         understood = [(asked.form, asked.reply) for asked in self._asked if asked.form is not None]
-        if self.turns_left > 1:
-            return (say(solver().next(understood), load()),)
-        return (say(solver().guess(understood), load()),)
+        ask = solver().next if self.turns_left > 1 else solver().guess
+        return (say(ask(understood), load()),)

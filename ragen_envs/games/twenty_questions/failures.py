@@ -6,9 +6,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
-from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.env import Asked
-from ragen_envs.games.twenty_questions.forms import Guess
+from ragen_envs.games.twenty_questions.forms import Guess, answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 
@@ -16,35 +15,27 @@ class TwentyQuestionsFailures(FailureLabeler):
     """Reads episodes of Twenty Questions."""
 
     def read_state(self, env: Any) -> tuple[Asked, ...]:
-        """Return the questions so far, so that no state occurs twice."""
-        asked: tuple[Asked, ...] = env.asked
+        asked: tuple[Asked, ...] = env.asked  # no state occurs twice
         return asked
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        """Return the first question without a reply, if these are half of the turns."""
         lost = _find_unparsed(episode.steps)
         if lost and 2 * len(lost) >= len(episode.steps):
             return Failure("mostly_unparsed", lost[0])
         return None
 
     def find_excused_turns(self, episode: FinishedEpisode) -> Collection[int]:
-        """Return the turns without a reply, since rephrasing a question is not a loop."""
-        return _find_unparsed(episode.steps)
+        return _find_unparsed(episode.steps)  # rephrasing a question is not a loop
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return the failure of the guesses."""
-        guesses = [step for step in episode.steps if isinstance(_form_of(step), Guess)]
+        asking = (step for step in episode.steps if len(step.after) > len(step.before))
+        guesses = [step for step in asking if isinstance(step.after[-1].form, Guess)]
         if not guesses:
             return Failure("never_guessed", len(episode.steps))
         for step in guesses:
             if _is_ruled_out(step):
                 return Failure("ruled_out_guess", step.number)
         return Failure("wrong_guesses", guesses[-1].number)
-
-
-def _form_of(step: FinishedTurn) -> object:
-    """Return the parsed form of a turn's question, None without a question."""
-    return step.after[-1].form if len(step.after) > len(step.before) else None
 
 
 def _find_unparsed(steps: Sequence[FinishedTurn]) -> list[int]:

@@ -1,13 +1,23 @@
-"""Logical forms of questions, and their canonical wording."""
+"""Logical forms of questions, their canonical wording, and the rule: the true replies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge, indefinite_article
+from ragen_envs.games.twenty_questions.knowledge.schema import (
+    Concept,
+    Grade,
+    Knowledge,
+    indefinite_article,
+)
 
 Relation: TypeAlias = Literal["more", "less", "equal"]
+Answer: TypeAlias = Literal["No", "Sometimes", "Yes"]
+ANSWERS: tuple[Answer, ...] = ("No", "Sometimes", "Yes")
+"""The replies, from the weakest."""
+_Range: TypeAlias = tuple[float, float]
+_OF_GRADE: dict[Grade, Answer] = {"no": "No", "sometimes": "Sometimes", "yes": "Yes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +52,8 @@ class IsNoun:
 class Compare:
     """How does it compare on a scale ("Is it bigger than a car?")?
 
-    Attributes:
-        scale: Key of scales.toml.
-        relation: Requested relation.
-        to: Reference of the scale or name of a concept, both without an article; or a level. A half
-            is the bound between two levels: level 3 ends and level 4 begins at 3.5.
+    It compares with a reference of the scale or a concept, both without an article; or with a
+    level. A half is the bound between two levels: level 3 ends and level 4 begins at 3.5.
     """
 
     scale: str
@@ -56,12 +63,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """Does its name have these letters at this place ("Does it start with B?")?
-
-    Attributes:
-        place: Place in the name.
-        letters: Lower-case letters.
-    """
+    """Does its name have these lower-case letters at this place ("Does it start with B?")?"""
 
     place: Literal["starts", "ends", "contains"]
     letters: str
@@ -69,13 +71,7 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """How long is its name ("Does its name have more than five letters?")?
-
-    Attributes:
-        unit: Counted unit.
-        relation: Requested relation to the number.
-        number: Number to compare with.
-    """
+    """How long is its name ("Does its name have more than five letters?")?"""
 
     unit: Literal["letters", "words"]
     relation: Relation
@@ -84,12 +80,10 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """Is it this word ("Is it a dog?")?
+    """Is it this word ("Is it a dog?")? Another noun than a concept is always wrong.
 
-    Attributes:
-        name: Name of a concept, or another noun, which is always wrong.
-        narrower: True if the guess names a subkind ("grizzly") to which no other word belongs. It
-            counts as the same guess.
+    A narrower guess names a subkind ("grizzly") to which no other word belongs. It counts as the
+    same guess.
     """
 
     name: str
@@ -131,28 +125,13 @@ class Narrowed:
     form: Form
 
 
-Form: TypeAlias = (
-    IsKind
-    | Has
-    | Knows
-    | IsNoun
-    | Compare
-    | Letter
-    | Length
-    | Guess
-    | Not
-    | And
-    | Either
-    | Narrowed
-)
+Known: TypeAlias = IsKind | Has | Knows | IsNoun
+"""Forms whose reply is in the knowledge."""
+Form: TypeAlias = Known | Compare | Letter | Length | Guess | Not | And | Either | Narrowed
 
 
 def say(form: Form, knowledge: Knowledge) -> str:
-    """Return the canonical question of a form.
-
-    Raises:
-        KeyError: The form names an unknown kind, feature or scale.
-    """
+    """Return the canonical question of a form."""
     match form:
         case IsKind() | Has() | Knows() | IsNoun():
             return _say_known(form, knowledge)
@@ -181,7 +160,7 @@ def say(form: Form, knowledge: Knowledge) -> str:
             return _join_forms(forms, ", or ", knowledge)
 
 
-def _say_known(form: IsKind | Has | Knows | IsNoun, knowledge: Knowledge) -> str:
+def _say_known(form: Known, knowledge: Knowledge) -> str:
     """Return the question of the knowledge or of a noun."""
     match form:
         case IsKind(kind):
@@ -219,3 +198,106 @@ def questions(knowledge: Knowledge) -> tuple[Form, ...]:
         *map(Has, knowledge.features),
         *(Compare(s, "more", to) for s, scale in knowledge.scales.items() for to in scale.asked),
     )
+
+
+def answer(form: Form, concept: Concept, knowledge: Knowledge) -> Answer | None:
+    """Return the true reply to a question about a concept, None if it is unknown.
+
+    The replies follow Kleene's strong three-valued logic: "not" swaps Yes and No, "and" is the
+    weakest reply and "or" the strongest. For kinds the world is closed: a kind that the concept
+    does not name is No. For features, facts and nouns it is open: a feature that neither the
+    concept nor its kinds name is No only where they settle it (open.toml has the exceptions). An
+    unknown part does not matter if the others decide.
+    """
+    match form:
+        case IsKind() | Has() | Knows() | IsNoun():
+            grade = _grade(form, concept, knowledge)
+            return _OF_GRADE[grade] if grade else None
+        case Compare(scale, relation, to):
+            return _compare(scale, relation, to, concept, knowledge)
+        case Letter(place, letters):
+            return _yes(_is_spelled(concept.name, place, letters))
+        case Length(unit, relation, number):
+            name = concept.name
+            count = len(name.split()) if unit == "words" else sum(map(str.isalpha, name))
+            return _compare_ranges((count, count), relation, (number, number), "No")
+        case Guess(name, narrower):
+            kinds = () if narrower else knowledge.nouns.above.get(name, ())
+            return _yes(name == concept.name or concept.name in kinds)
+        case Not(inner):
+            found = answer(inner, concept, knowledge)
+            return None if found is None else ANSWERS[2 - ANSWERS.index(found)]
+        case Narrowed(inner):
+            return "No" if answer(inner, concept, knowledge) == "No" else None
+        case And(forms):
+            return _strongest(forms, concept, knowledge, sign=-1)
+        case Either(forms):
+            return _strongest(forms, concept, knowledge, sign=1)
+
+
+def _grade(form: Known, concept: Concept, knowledge: Knowledge) -> Grade | None:
+    """Return the grade in the knowledge, None if it is unknown."""
+    match form:
+        case IsKind(kind):
+            knowledge.kinds[kind]
+            return concept.memberships.get(kind, "no")
+        case Has(feature):
+            knowledge.features[feature]
+            return concept.grade(feature)
+        case Knows(fact):
+            return knowledge.facts[fact].grades.get(concept.name)
+        case IsNoun(noun):
+            return knowledge.nouns.grade(noun, concept)
+
+
+def _strongest(
+    forms: tuple[Form, ...], concept: Concept, knowledge: Knowledge, sign: int
+) -> Answer | None:
+    """Return the strongest reply, or the weakest for sign -1; None if an unknown one decides."""
+    found = [answer(form, concept, knowledge) for form in forms]
+    known = [sign * ANSWERS.index(each) for each in found if each is not None]
+    end = max(0, sign * 2)
+    if None in found and end not in known:
+        return None
+    return ANSWERS[sign * max(known)]
+
+
+def _yes(true: bool) -> Answer:
+    return "Yes" if true else "No"
+
+
+def _compare(
+    scale: str, relation: Relation, to: str | float, concept: Concept, knowledge: Knowledge
+) -> Answer:
+    """Return the reply to a comparison: with a level by levels, with a name more finely."""
+    if not isinstance(to, str):
+        return _compare_ranges(concept.levels[scale], relation, (to, to))
+    known = knowledge.scales[scale]
+    reference = known.references.get(to)
+    low, high = (reference, reference) if reference else knowledge.concepts[to].levels[scale]
+    (own_low, own_high), off = concept.levels[scale], known.finer.get(to, 0)
+    own_off = known.finer.get(concept.name, 0)
+    first = own_low + own_off, own_high + own_off
+    return _compare_ranges(first, relation, (low + off, high + off))
+
+
+def _compare_ranges(
+    first: _Range, relation: Relation, second: _Range, same: Answer = "Sometimes"
+) -> Answer:
+    """Return how two ranges compare; `same` is the reply if they share a level."""
+    if relation == "less":
+        return _compare_ranges(second, "more", first, same)
+    if relation == "equal":
+        if first[1] < second[0] or second[1] < first[0]:
+            return "No"
+        return "Yes" if first == second and first[0] == first[1] else "Sometimes"
+    if first[0] > second[1]:
+        return "Yes"
+    return "No" if first[1] < second[0] else same
+
+
+def _is_spelled(name: str, place: str, letters: str) -> bool:
+    spelling = name.lower().replace("-", "")
+    if place == "starts":
+        return spelling.startswith(letters)
+    return spelling.endswith(letters) if place == "ends" else letters in spelling

@@ -20,15 +20,10 @@ _TYPOGRAPHIC = str.maketrans(
 
 
 class Listed(NamedTuple):
-    """The questions that every turn lists.
+    """The questions that every turn lists."""
 
-    Attributes:
-        texts: The standard questions, then a guess of each word, in the order of the knowledge.
-        places: Index of each text in lower case.
-    """
-
-    texts: tuple[str, ...]
-    places: Mapping[str, int]
+    texts: tuple[str, ...]  # the standard questions, then a guess of each word
+    places: Mapping[str, int]  # index of each text in lower case
 
 
 @cache
@@ -54,8 +49,7 @@ def question_of(body: str) -> str:
 class QuestionReader(ActionReader):
     """Reads the whole body of a response as one question, including any `SEPARATOR`.
 
-    Attributes:
-        actions: The listed questions, then the player's own as they were spelled.
+    `actions` are the listed questions, then the player's own as they were spelled.
     """
 
     free = FreeText("", "", LONGEST_QUESTION)
@@ -69,12 +63,8 @@ class QuestionReader(ActionReader):
         is_example = question.upper() == EXAMPLE
         if is_example or not question:
             return Parsed(True, (), actions_valid=False, is_example=is_example)
-        return Parsed(True, (self._place(question),), actions_valid=True, is_example=False)
-
-    def _place(self, question: str) -> int:
-        """Return the index of a question among the actions, appending a new one."""
         place = list_questions().places.get(question.lower(), self._index.get(question))
         if place is None:
             place = self._index[question] = len(self.actions)
             self.actions = (*self.actions, question)
-        return place
+        return Parsed(True, (place,), actions_valid=True, is_example=False)

@@ -7,8 +7,17 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.games.twenty_questions.answerer.rule import ANSWERS, Answer, answer
-from ragen_envs.games.twenty_questions.forms import Compare, Form, Guess, Has, IsKind, questions
+from ragen_envs.games.twenty_questions.forms import (
+    ANSWERS,
+    Answer,
+    Compare,
+    Form,
+    Guess,
+    Has,
+    IsKind,
+    answer,
+    questions,
+)
 from ragen_envs.games.twenty_questions.knowledge.schema import GRADES, Knowledge
 
 _NOT_KNOWN = -1
@@ -19,12 +28,9 @@ class Solver:
 
     The information of a question is the entropy of its reply (Shannon 1948) over the words that
     agree with all replies so far. The solver is deterministic: the first of equal questions wins.
-    In `asked`, a reply is None if the answerer could not tell.
-
-    Attributes:
-        questions: The standard questions.
-        pool: The possible secret words.
-        table: Replies as indices into ANSWERS, -1 for none, of shape (words, questions).
+    In `asked`, a reply is None if the answerer could not tell. `table` has the replies to the
+    standard questions as indices into ANSWERS, -1 for none, of shape (words, questions).
+    The methods raise a ValueError if every word has been guessed.
     """
 
     def __init__(self, knowledge: Knowledge, pool: Iterable[str] | None = None) -> None:
@@ -41,9 +47,6 @@ class Solver:
         """Return the next question.
 
         An answerer may err, as models do: then the words with the fewest disagreements remain.
-
-        Raises:
-            ValueError: Every word has been guessed.
         """
         remaining = self.remaining(asked)
         if len(remaining) <= 2:
@@ -63,19 +66,12 @@ class Solver:
         """Return the first remaining word, those last whose guess was already answered Yes.
 
         "Is it a chair?" is answered Yes for an armchair too, and does not win.
-
-        Raises:
-            ValueError: Every word has been guessed.
         """
         names = [self.pool[place] for place in self.remaining(asked)]
         return next((g for g in map(Guess, names) if (g, "Yes") not in asked), Guess(names[0]))
 
     def remaining(self, asked: Sequence[tuple[Form, Answer | None]]) -> NDArray[np.intp]:
-        """Return the indices in the pool of the words that agree best with the replies.
-
-        Raises:
-            ValueError: Every word has been guessed.
-        """
+        """Return the indices in the pool of the words that agree best with the replies."""
         wrong = np.zeros(len(self.pool), dtype=np.int64)
         for form, reply in asked:
             if reply is not None:
@@ -120,13 +116,10 @@ class Solver:
 
 
 def information(counts: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the entropy of each question's reply in bits.
+    """Return the entropy of each question's reply in bits, of shape (questions,).
 
-    Args:
-        counts: Number of words with each reply, of shape (replies, questions).
-
-    Returns:
-        Of shape (questions,); rounded to nine decimals, so that ties are ties on every machine.
+    Counts of words have the shape (replies, questions). The result is rounded to nine decimals, so
+    that ties are ties on every machine.
     """
     fractions = counts.astype(np.float64) / np.maximum(counts.sum(axis=0), 1)
     # A reply of no word adds nothing: 0 * log 0 is 0.

@@ -23,24 +23,17 @@ NEW_CATEGORIES = frozenset({"instruments", "professions", "reptiles_and_insects"
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """An instance: the secret word.
-
-    Attributes:
-        word: Name of a concept.
-        category: Category of the concept.
-    """
+    """An instance: the secret word, which is the name of a concept."""
 
     word: str
     category: str
 
     @property
     def digest(self) -> str:
-        """The content hash."""
         return _digest(self.word)
 
     @property
     def part(self) -> str:
-        """The part of the word: "train", "val", "test" or "none"."""
         return parts()[self.word]
 
 

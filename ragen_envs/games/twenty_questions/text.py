@@ -13,14 +13,7 @@ LONGEST_SHOWN = 140
 
 
 def rules(turns: int, cost: int, repeat: int, win: int) -> str:
-    """Return the rules, which the player reads once.
-
-    Args:
-        turns: Most turns of an episode.
-        cost: Penalty of a question, in hundredths of reward.
-        repeat: Extra penalty of a repeated question, in hundredths.
-        win: Reward of the right guess, in hundredths.
-    """
+    """Return the rules; all but the turns are hundredths of reward."""
     return (
         "You play Twenty Questions: find the word that I think of. It is an everyday noun.\n"
         f"You have {pluralize(turns, 'turn')}. In each, ask one question in plain English that Yes "
@@ -44,7 +37,6 @@ def transcript(asked: Sequence[tuple[str, str | None]]) -> str:
 
 
 def _shorten(question: str) -> str:
-    """Return a question with a mark before the reply, shortened if necessary."""
     if len(question) > LONGEST_SHOWN:
         return f"{question[: LONGEST_SHOWN - 3]}..."
     return question if question.endswith(("?", ".", "!")) else f"{question}:"

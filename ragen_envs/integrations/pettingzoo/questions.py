@@ -12,8 +12,8 @@ from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
-from ragen_envs.games.twenty_questions.answerer.replies import REPLIES
-from ragen_envs.games.twenty_questions.answerer.seat import (
+from ragen_envs.games.twenty_questions.answerer import (
+    REPLIES,
     WRONG,
     AnswererSeat,
     Question,
@@ -24,7 +24,7 @@ from ragen_envs.games.twenty_questions.answerer.seat import (
 from ragen_envs.games.twenty_questions.env import VARIANTS
 from ragen_envs.games.twenty_questions.forms import with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+from ragen_envs.games.twenty_questions.model import TwoPlayerQuestionsEnv
 from ragen_envs.integrations.pettingzoo.agents import Observation, without_test_option
 from ragen_envs.integrations.pettingzoo.turns import OrderCheck, TurnsEnv
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ragen_envs.games.twenty_questions.answerer.rule import Answer, answer
+from ragen_envs.games.twenty_questions.forms import Answer, answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.questions import question_of
 from ragen_envs.games.twenty_questions.understanding import understand

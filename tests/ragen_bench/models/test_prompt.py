@@ -5,7 +5,7 @@ import pytest
 from ragen_bench.models import prompt
 from ragen_bench.suites import make_env
 from ragen_envs.core.protocol import RESPONSE_FORMATS, body_of
-from ragen_envs.games.twenty_questions.answerer.replies import REPLIES
+from ragen_envs.games.twenty_questions.answerer import REPLIES
 from ragen_envs.registration import IDS
 
 

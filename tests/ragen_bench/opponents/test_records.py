@@ -14,10 +14,9 @@ from ragen_bench.runs.config_check import config_differences, config_problem
 from ragen_bench.runs.resume_check import differences
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.suites import make_env
-from ragen_envs.games.twenty_questions.answerer.replies import read_reply
-from ragen_envs.games.twenty_questions.answerer.rule import answer as rule_answer
-from ragen_envs.games.twenty_questions.answerer.seat import AnswererSeat
+from ragen_envs.games.twenty_questions.answerer import AnswererSeat, read_reply
 from ragen_envs.games.twenty_questions.forms import Guess
+from ragen_envs.games.twenty_questions.forms import answer as rule_answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load as knowledge
 from ragen_envs.games.twenty_questions.understanding import understand
 

@@ -1,4 +1,4 @@
-"""Loader of the knowledge from its TOML files."""
+"""Loader of the knowledge from its TOML files, and the inheritance of kinds and features."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import TypeAlias
 
-from ragen_envs.games.twenty_questions.knowledge.facts import (
-    Groups,
-    groups_of,
-    read_facts,
-    resolve_parts,
-)
-from ragen_envs.games.twenty_questions.knowledge.inheritance import imply, inherit, memberships
 from ragen_envs.games.twenty_questions.knowledge.schema import (
     GRADES,
     Concept,
+    Fact,
     Feature,
     Grade,
     Kind,
@@ -28,10 +22,18 @@ from ragen_envs.games.twenty_questions.knowledge.schema import (
     Nouns,
     Rules,
     Scale,
+    Toml,
     indefinite_article,
 )
 
 _THIRD = 1 / 3
+_UNKNOWN = "unknown"
+Groups: TypeAlias = Mapping[str, frozenset[str]]
+"""Names of the words that a word, a kind, a feature or "*" of an entry stands for."""
+_OF_GRADE: dict[str, Grade] = {"yes": "yes", "sometimes": "sometimes", "no": "no"}
+_ORDER = ("yes", "sometimes", _UNKNOWN, "no")
+"""Precedence of the grades that a word has by its kinds or features; "*" comes last."""
+_ALL = "*"
 
 
 @cache
@@ -43,13 +45,8 @@ def load() -> Knowledge:
 def read(folder: Traversable) -> Knowledge:
     """Return the knowledge in a folder.
 
-    Args:
-        folder: Folder with features.toml, open.toml, rules.toml, kinds.toml, scales.toml,
-            concepts/*.toml, facts/*.toml and wordnet/.
-
-    Raises:
-        ValueError: An entry has an unknown field, lacks one, or names an unknown kind or
-            feature, or if a kind is listed before one of its parents.
+    It raises a ValueError if an entry has an unknown field, lacks one, or names an unknown kind or
+    feature, or if a kind is listed before one of its parents.
     """
     rules = _toml(folder / "rules.toml")
     features = _features(_toml(folder / "features.toml"), rules["implies"])
@@ -66,10 +63,9 @@ def read(folder: Traversable) -> Knowledge:
     groups = groups_of(concepts, known)
     concepts = _with_unknown(concepts, _toml(folder / "open.toml"), groups, features)
     facts = read_facts(folder / "facts", groups, known)
+    checked = _rules(rules, kinds, features)
     nouns = _read_nouns(folder / "wordnet")
-    return Knowledge(
-        kinds, features, scales, concepts, _rules(rules, kinds, features), facts, nouns
-    )
+    return Knowledge(kinds, features, scales, concepts, checked, facts, nouns)
 
 
 def _with_unknown(
@@ -92,14 +88,14 @@ def _with_unknown(
     }
 
 
-def _toml(path: Traversable) -> dict[str, Any]:
+def _toml(path: Traversable) -> Toml:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path.name}: {error}") from error
 
 
-def _features(groups: dict[str, Any], implies: dict[str, str]) -> dict[str, Feature]:
+def _features(groups: Toml, implies: dict[str, str]) -> dict[str, Feature]:
     features = {
         key: Feature(group, ask, tuple(implies.get(key, "").split()))
         for group, asks in groups.items()
@@ -114,22 +110,31 @@ def _features(groups: dict[str, Any], implies: dict[str, str]) -> dict[str, Feat
 def _rules(
     rules: dict[str, dict[str, str]], kinds: Mapping[str, Kind], features: Mapping[str, Feature]
 ) -> Rules:
-    excludes = {key: tuple(others.split()) for key, others in rules["excludes"].items()}
-    only = {key: tuple(others.split()) for key, others in rules["only"].items()}
+    excludes, only, facts, apart = (
+        {key: tuple(others.split()) for key, others in rules[name].items()}
+        for name in ("excludes", "only", "facts", "apart")
+    )
     for key, others in excludes.items():
         _check_known("rules.toml", (key, *others), {*kinds, *features}, "kind or feature")
     _check_known("rules.toml", only, features, "feature")
     for key, others in only.items():
         _check_known(key, others, kinds, "kind")
-    facts = {key: tuple(others.split()) for key, others in rules["facts"].items()}
-    apart = {key: tuple(others.split()) for key, others in rules["apart"].items()}
     return Rules(excludes, only, facts, apart)
 
 
-def _kinds(entries: dict[str, Any], features: Mapping[str, Feature]) -> dict[str, Kind]:
+def _kinds(entries: Toml, features: Mapping[str, Feature]) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
+    fields = {"ask", "words", "parents", "partly", "size", "weight", *GRADES}
     for key, entry in entries.items():
-        kind = _kind(key, entry, features)
+        _check_known(key, entry, fields, "field")
+        kind = Kind(
+            ask=entry["ask"],
+            words=tuple(entry["words"]),
+            parents=tuple(entry.get("parents", "").split()),
+            partly=tuple(entry.get("partly", "").split()),
+            grades=_own(key, entry, features),
+            bounds={scale: tuple(entry[scale]) for scale in ("size", "weight") if scale in entry},
+        )
         # A parent precedes its children, so no kind is its own ancestor.
         _check_known(key, kind.parents, kinds, "kind above it called")
         _check_known(key, kind.partly, entries, "kind")
@@ -137,20 +142,7 @@ def _kinds(entries: dict[str, Any], features: Mapping[str, Feature]) -> dict[str
     return kinds
 
 
-def _kind(key: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> Kind:
-    fields = {"ask", "words", "parents", "partly", "size", "weight", *GRADES}
-    _check_known(key, entry, fields, "field")
-    return Kind(
-        ask=entry["ask"],
-        words=tuple(entry["words"]),
-        parents=tuple(entry.get("parents", "").split()),
-        partly=tuple(entry.get("partly", "").split()),
-        grades=_own(key, entry, features),
-        bounds={scale: tuple(entry[scale]) for scale in ("size", "weight") if scale in entry},
-    )
-
-
-def _scale(key: str, entry: dict[str, Any]) -> Scale:
+def _scale(key: str, entry: Toml) -> Scale:
     finer: dict[str, float] = {}
     for third, off in (("lower", -_THIRD), ("upper", _THIRD)):
         for name in entry.get("finer", {}).get(third, "").split():
@@ -168,7 +160,7 @@ def _scale(key: str, entry: dict[str, Any]) -> Scale:
 def _concept(
     name: str,
     category: str,
-    entry: dict[str, Any],
+    entry: Toml,
     kinds: Mapping[str, Kind],
     features: Mapping[str, Feature],
     scales: Mapping[str, Scale],
@@ -189,13 +181,13 @@ def _concept(
         kinds=direct,
         partly=partly,
         own=own,
-        levels={scale: _levels(entry[scale]) for scale in scales},
+        levels={scale: _read_levels(entry[scale]) for scale in scales},
         memberships=memberships(direct, partly, kinds),
         grades=imply({**inherit(direct, kinds), **own}, features),
     )
 
 
-def _own(name: str, entry: dict[str, Any], features: Mapping[str, Feature]) -> dict[str, Grade]:
+def _own(name: str, entry: Toml, features: Mapping[str, Feature]) -> dict[str, Grade]:
     """Return the features of an entry; "@colour" gives all others of a group the same grade."""
     own: dict[str, Grade] = {}
     rest: dict[str, Grade] = {}
@@ -219,17 +211,16 @@ def _check_known(name: str, keys: Iterable[str], known: Iterable[str], what: str
             raise ValueError(f"{name}: there is no {what} {key!r}")
 
 
-def _levels(entry: int | list[int]) -> Levels:
+def _read_levels(entry: int | list[int]) -> Levels:
     low, high = (entry, entry) if isinstance(entry, int) else entry
     return low, high
 
 
 def _read_nouns(folder: Traversable) -> Nouns:
     """Return the nouns of a folder with nouns.txt and related.toml."""
-    related = tomllib.loads((folder / "related.toml").read_text("utf-8"))
     sides = {
         side: {noun: frozenset(words.split(", ")) for noun, words in nouns.items()}
-        for side, nouns in related.items()
+        for side, nouns in _toml(folder / "related.toml").items()
     }
     classes: dict[str, tuple[str, ...]] = {}
     for line in (folder / "nouns.txt").read_text("utf-8").splitlines():
@@ -237,3 +228,128 @@ def _read_nouns(folder: Traversable) -> Nouns:
             kinds, _, nouns = line.partition(": ")
             classes.update(dict.fromkeys(nouns.split(", "), tuple(kinds.split())))
     return Nouns(sides["above"], sides["below"], classes)
+
+
+def groups_of(concepts: Mapping[str, Concept], known: Iterable[str]) -> Groups:
+    """Return the words that each word, kind and feature stands for; only those with grade "yes"."""
+    groups: dict[str, set[str]] = {key: set() for key in known}
+    for name, concept in concepts.items():
+        groups[name.replace(" ", "_")] = {name}
+        for grades in (concept.memberships, concept.grades):
+            for key, grade in grades.items():
+                if grade == "yes":
+                    groups[key].add(name)
+    return {_ALL: frozenset(concepts), **{key: frozenset(each) for key, each in groups.items()}}
+
+
+def resolve_parts(key: str, parts: Iterable[str], groups: Groups) -> frozenset[str]:
+    """Return the words that the parts stand for, without those of parts that begin with "-".
+
+    Parts are such as "bird&can_fly" and "-owl". One that names the word itself takes precedence
+    over an exclusion by kind or feature.
+    """
+    named: frozenset[str] = frozenset()
+    within: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+    for part in parts:
+        found = groups[_ALL]
+        for each in part.removeprefix("-").split("&"):
+            if each not in groups:
+                raise ValueError(f"{key}: there is no word, kind or feature {each!r}")
+            found &= groups[each]
+        if part.startswith("-"):
+            without |= found
+        elif found == {part.replace("_", " ")}:
+            named |= found
+        else:
+            within |= found
+    return named | (within - without)
+
+
+def read_facts(folder: Traversable, groups: Groups, known: frozenset[str]) -> dict[str, Fact]:
+    """Return the facts of a folder's TOML files by their keys."""
+    facts: dict[str, Fact] = {}
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        for key, entry in _toml(path).items():
+            if key in facts or key in known:
+                raise ValueError(f"{key}: a fact of {path.name} and something else")
+            facts[key] = _fact(key, entry, groups)
+    return facts
+
+
+def _fact(key: str, entry: Toml, groups: Groups) -> Fact:
+    if "ask" not in entry:
+        raise ValueError(f"{key}: ask is missing")
+    written = {grade: entry.get(grade, "").split() for grade in _ORDER}
+    names = {name.replace(" ", "_"): name for name in groups[_ALL]}
+    own: dict[str, str] = {}
+    for grade, parts in written.items():
+        for part in parts:
+            if part in names and own.setdefault(names[part], grade) != grade:
+                raise ValueError(f"{key}: {part} is both {own[names[part]]} and {grade}")
+    found: dict[str, str] = {}
+    for all_words in (True, False):
+        for grade in reversed(_ORDER):
+            parts = [p for p in written[grade] if p[0] == "-" or (p == _ALL) == all_words]
+            found |= dict.fromkeys(resolve_parts(key, parts, groups), grade)
+    found |= own
+    grades = {name: _OF_GRADE[grade] for name, grade in found.items() if grade != _UNKNOWN}
+    said = {slot: tuple(each) for slot, each in entry.items() if slot not in {"ask", *_ORDER}}
+    return Fact(entry["ask"], grades, said)
+
+
+def memberships(
+    direct: tuple[str, ...], partly: tuple[str, ...], kinds: Mapping[str, Kind]
+) -> dict[str, Grade]:
+    """Return all kinds of an entry: "yes" for full membership, "sometimes" for partial."""
+    full = _closure(direct, kinds)
+    halves = (*partly, *(half for kind in full for half in kinds[kind].partly))
+    half = _closure(halves, kinds)
+    return {**dict.fromkeys(half, "sometimes"), **dict.fromkeys(full, "yes")}
+
+
+def _closure(keys: Iterable[str], kinds: Mapping[str, Kind]) -> list[str]:
+    reached: dict[str, None] = {}
+    waiting = list(keys)
+    while waiting:
+        key = waiting.pop()
+        if key not in reached:
+            reached[key] = None
+            waiting.extend(kinds[key].parents)
+    return list(reached)
+
+
+def inherit(keys: tuple[str, ...], kinds: Mapping[str, Kind]) -> dict[str, Grade]:
+    """Return the features that kinds give: the strongest grade, a kind before its parents."""
+    merged: dict[str, Grade] = {}
+    for key in keys:
+        grades = {**inherit(kinds[key].parents, kinds), **kinds[key].grades}
+        for feature, grade in grades.items():
+            merged[feature] = stronger(grade, merged.get(feature, "no"))
+    return merged
+
+
+def imply(grades: Mapping[str, Grade], features: Mapping[str, Feature]) -> dict[str, Grade]:
+    """Return grades with implied ones, in the order of the features and without each "no"."""
+    raised = dict(grades)
+    waiting = list(raised)
+    while waiting:
+        key = waiting.pop()
+        for other in features[key].implies:
+            before = raised.get(other, "no")
+            raised[other] = stronger(raised[key], before)
+            if raised[other] != before:
+                waiting.append(other)
+    return {key: raised[key] for key in features if raised.get(key, "no") != "no"}
+
+
+def stronger(first: Grade, second: Grade) -> Grade:
+    """Return the stronger of two grades."""
+    return max(first, second, key=GRADES.index)
+
+
+def without(concept: Concept, feature: str, knowledge: Knowledge) -> Grade:
+    """Return the grade that a feature would have if the entry did not name it."""
+    own = {key: grade for key, grade in concept.own.items() if key != feature}
+    grades = {**inherit(concept.kinds, knowledge.kinds), **own}
+    return imply(grades, knowledge.features).get(feature, "no")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
+Toml: TypeAlias = dict[str, Any]
+"""The contents of a TOML file or of one of its tables."""
 Grade: TypeAlias = Literal["yes", "sometimes", "no"]
 Levels: TypeAlias = tuple[int, int]
 GRADES: tuple[Grade, ...] = ("no", "sometimes", "yes")
@@ -14,88 +16,54 @@ GRADES: tuple[Grade, ...] = ("no", "sometimes", "yes")
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A feature of concepts.
-
-    Attributes:
-        group: Group such as "ability" or "material".
-        ask: Canonical question.
-        implies: Features whose grade is at least as strong.
-    """
+    """A feature of concepts, in a group such as "ability" or "material"."""
 
     group: str
-    ask: str
-    implies: tuple[str, ...] = ()
+    ask: str  # canonical question, as of kinds and facts
+    implies: tuple[str, ...] = ()  # features whose grade is at least as strong
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of things.
-
-    Attributes:
-        ask: Canonical question.
-        words: Names of the kind, singular and plural.
-        parents: Kinds to which its members belong too.
-        partly: Kinds to which its members sometimes belong.
-        grades: Default features of its members.
-        bounds: Lowest and highest level of its members, by scale.
-    """
+    """A kind of things, whose members belong to its parents too, and sometimes to `partly`."""
 
     ask: str
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # its names, singular and plural
     parents: tuple[str, ...]
     partly: tuple[str, ...]
-    grades: Mapping[str, Grade]
-    bounds: Mapping[str, Levels]
+    grades: Mapping[str, Grade]  # default features of its members
+    bounds: Mapping[str, Levels]  # lowest and highest level of its members, by scale
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An ordinal scale.
+    """An ordinal scale."""
 
-    Attributes:
-        asks: Canonical question of each relation, with braces for the reference.
-        levels: Meaning of each level, from level 1.
-        references: Levels of the objects of comparison.
-        asked: References of the standard questions.
-        finer: Offset of words and references from the middle of their level.
-    """
-
-    asks: Mapping[str, str]
-    levels: tuple[str, ...]
-    references: Mapping[str, int]
-    asked: tuple[str, ...]
-    finer: Mapping[str, float] = field(default_factory=dict)
+    asks: Mapping[str, str]  # canonical question of each relation, with braces for the reference
+    levels: tuple[str, ...]  # meaning of each level, from level 1
+    references: Mapping[str, int]  # levels of the objects of comparison
+    asked: tuple[str, ...]  # references of the standard questions
+    finer: Mapping[str, float]  # offset of words and references from the middle of their level
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
     """A word of the game, with its properties.
 
-    Attributes:
-        name: The word, without an article.
-        article: "a", "an", "the", or "", as for "milk" and "scissors".
-        aliases: Other names that win the game.
-        category: File of the entry.
-        kinds: Kinds named in the entry.
-        partly: Kinds named in the entry as partial.
-        own: Features named in the entry, without inherited ones.
-        levels: Lowest and highest level, by scale.
-        memberships: All kinds to which it belongs, fully or partly.
-        grades: All features that it has or sometimes has.
-        unknown: Features that it does not name and whose absence is uncertain.
+    `kinds`, `partly` and `own` features are those that its entry names, without inherited ones.
     """
 
     name: str
-    article: str
-    aliases: tuple[str, ...]
-    category: str
+    article: str  # "a", "an", "the", or "", as for "milk" and "scissors"
+    aliases: tuple[str, ...]  # other names that win the game
+    category: str  # file of the entry
     kinds: tuple[str, ...]
     partly: tuple[str, ...]
     own: Mapping[str, Grade]
-    levels: Mapping[str, Levels]
-    memberships: Mapping[str, Grade]
-    grades: Mapping[str, Grade]
-    unknown: frozenset[str] = frozenset()
+    levels: Mapping[str, Levels]  # lowest and highest, by scale
+    memberships: Mapping[str, Grade]  # all kinds to which it belongs, fully or partly
+    grades: Mapping[str, Grade]  # all features that it has or sometimes has
+    unknown: frozenset[str] = frozenset()  # features that it may have without naming them
 
     def grade(self, feature: str) -> Grade | None:
         """Return the grade of a feature, None if it is unknown."""
@@ -104,17 +72,11 @@ class Concept:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A property that is known for some words only.
-
-    Attributes:
-        ask: Canonical question.
-        grades: Grade of each word for which it is known.
-        said: Phrases that ask for it, by slot of frames.toml.
-    """
+    """A property that is known for some words only."""
 
     ask: str
-    grades: Mapping[str, Grade]
-    said: Mapping[str, tuple[str, ...]]
+    grades: Mapping[str, Grade]  # by word
+    said: Mapping[str, tuple[str, ...]]  # phrases that ask for it, by slot of frames.toml
 
 
 _WIDE = "+"
@@ -134,17 +96,11 @@ _CLASSES = {
 
 @dataclass(frozen=True, slots=True)
 class Nouns:
-    """English nouns in WordNet, written by scripts/build_nouns.py.
+    """English nouns in WordNet, written by scripts/build_nouns.py."""
 
-    Attributes:
-        above: Words of the game that are kinds of a noun.
-        below: Words of the game of which a noun is a kind.
-        classes: Classes of a noun, with a "+" for wide ones.
-    """
-
-    above: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    below: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    above: Mapping[str, frozenset[str]]  # words of the game that are kinds of a noun
+    below: Mapping[str, frozenset[str]]  # words of the game of which a noun is a kind
+    classes: Mapping[str, tuple[str, ...]]  # classes of a noun, with a "+" for wide ones
 
     def __contains__(self, noun: str) -> bool:
         return noun in self.above or noun in self.below or noun in self.classes
@@ -178,34 +134,17 @@ class Nouns:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Constraints on the entries.
+    """Constraints on the entries."""
 
-    Attributes:
-        excludes: Features and kinds that exclude a feature or kind.
-        only: Kinds that alone may have a feature.
-        facts: Facts, features and kinds that a fact requires.
-        apart: Facts and features that a fact excludes.
-    """
-
-    excludes: Mapping[str, tuple[str, ...]]
-    only: Mapping[str, tuple[str, ...]]
-    facts: Mapping[str, tuple[str, ...]]
-    apart: Mapping[str, tuple[str, ...]]
+    excludes: Mapping[str, tuple[str, ...]]  # features and kinds that exclude one
+    only: Mapping[str, tuple[str, ...]]  # kinds that alone may have a feature
+    facts: Mapping[str, tuple[str, ...]]  # facts, features and kinds that a fact requires
+    apart: Mapping[str, tuple[str, ...]]  # facts and features that a fact excludes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Knowledge:
-    """The whole knowledge, in the order of the files.
-
-    Attributes:
-        kinds: Kinds by key.
-        features: Features by key.
-        scales: Scales by key.
-        concepts: Concepts by name.
-        rules: Constraints on the entries.
-        facts: Facts by key.
-        nouns: English nouns, and the words that are kinds of them.
-    """
+    """The whole knowledge, in the order of the files. It is hashed by identity."""
 
     kinds: Mapping[str, Kind]
     features: Mapping[str, Feature]

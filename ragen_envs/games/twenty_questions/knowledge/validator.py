@@ -15,8 +15,7 @@ from itertools import chain
 import numpy as np
 
 from ragen_envs.games.twenty_questions.forms import say
-from ragen_envs.games.twenty_questions.knowledge.inheritance import without
-from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.knowledge.loader import load, without
 from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Grade, Knowledge
 from ragen_envs.games.twenty_questions.solver import Solver
 

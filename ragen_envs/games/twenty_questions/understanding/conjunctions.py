@@ -6,13 +6,13 @@ and "Is it found in homes as a pet?". Each part has to be understood.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from ragen_envs.games.twenty_questions.forms import And, Either, Form, Guess, Not
-from ragen_envs.games.twenty_questions.understanding.discourse import expand_contrast
+from ragen_envs.games.twenty_questions.understanding.discourse import expand_contrast, segments
+from ragen_envs.games.twenty_questions.understanding.grammar import is_asked, is_stated
 from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon
-from ragen_envs.games.twenty_questions.understanding.order import is_asked, is_stated
 from ragen_envs.games.twenty_questions.understanding.tokens import (
     Tokens,
     without_commas,
@@ -22,16 +22,18 @@ from ragen_envs.games.twenty_questions.understanding.tokens import (
 ReadClause: TypeAlias = Callable[[Tokens], Form | None]
 """Function from a single clause to its form."""
 
-_JOINS: dict[str, type[And] | type[Either]] = {
-    "and": And,
-    "but": And,
-    "or": Either,
-    "nor": Either,
-}
+Join: TypeAlias = type[And] | type[Either]
+
+_JOINS: dict[str, Join] = {"and": And, "but": And, "or": Either, "nor": Either}
 _ARTICLES = word_set("a an the")
 _BEFORE_A_NOUN = word_set("it in on at of from than as for have with")
 _BEFORE_PARTS = word_set("both either")
 MOST_PARTS = 5
+
+
+def first_form(forms: Iterable[Form | None]) -> Form | None:
+    """Return the first of forms that is not None; later ones are not computed."""
+    return next((form for form in forms if form is not None), None)
 
 
 def _nothing(_: Tokens) -> None:
@@ -43,12 +45,8 @@ def read_joined(tokens: Tokens, clause: ReadClause, in_part: ReadClause = _nothi
 
     Either whole questions are joined ("Is it alive, and can it fly?"), or parts of one ("Is it a
     bird or a fish?"), where the later parts share the beginning of the first. "And" with "or" is
-    understood only if one joins questions and the other their parts.
-
-    Args:
-        tokens: The question with commas.
-        clause: Reader of a single question.
-        in_part: Reader of a single question with words that are not understood.
+    understood only if one joins questions and the other their parts. `in_part` reads single
+    questions with words that are not understood.
     """
     form = clause(without_commas(tokens)) or in_part(without_commas(tokens))
     if form:
@@ -56,9 +54,9 @@ def read_joined(tokens: Tokens, clause: ReadClause, in_part: ReadClause = _nothi
     tokens = expand_contrast(tokens)
     neither = "neither" in tokens
     tokens = tuple(t for t in tokens if t not in _BEFORE_PARTS and t != "neither")
-    form = _join(_questions(tokens), lambda part: _parts(part, clause, in_part)) or _parts(
-        tokens, clause, in_part
-    )
+    join, parts = _questions(tokens)
+    form = _combine(join, [_parts(part, clause, in_part) for part in parts]) if join else None
+    form = form or _parts(tokens, clause, in_part)
     if not neither:
         return form
     return Not(form) if isinstance(form, Either) else None
@@ -69,8 +67,9 @@ def _parts(tokens: Tokens, clause: ReadClause, in_part: ReadClause) -> Form | No
     form = clause(without_commas(tokens)) or in_part(without_commas(tokens))
     if form:
         return form
-    join, parts = _split(tokens)
-    if join is None or not 1 < len(parts) <= MOST_PARTS:
+    parts = [part for part in segments(tokens, (",", *_JOINS)) if part]
+    join = _single_join({token for token in tokens if token in _JOINS}, parts)
+    if join is None:
         return None
     first = parts[0]
     forms = [clause(first) or _read_first(first, parts[-1], clause) or in_part(first)]
@@ -85,20 +84,13 @@ def _parts(tokens: Tokens, clause: ReadClause, in_part: ReadClause) -> Form | No
     return _combine(join, forms)
 
 
-def _join(split: tuple[str | None, list[Tokens]], read: ReadClause) -> Form | None:
-    join, parts = split
-    if join is None or not 1 < len(parts) <= MOST_PARTS:
-        return None
-    return _combine(join, [read(part) for part in parts])
-
-
-def _combine(join: str, forms: list[Form | None]) -> Form | None:
+def _combine(join: Join, forms: list[Form | None]) -> Form | None:
     known = tuple(form for form in forms if form is not None)
-    return _JOINS[join](known) if len(known) == len(forms) else None
+    return join(known) if len(known) == len(forms) else None
 
 
-def _questions(tokens: Tokens) -> tuple[str | None, list[Tokens]]:
-    """Return the word that joins questions, and the questions."""
+def _questions(tokens: Tokens) -> tuple[Join | None, list[Tokens]]:
+    """Return how questions are joined, and the questions."""
     parts: list[Tokens] = []
     joins: set[str] = set()
     start = 0
@@ -109,24 +101,13 @@ def _questions(tokens: Tokens) -> tuple[str | None, list[Tokens]]:
             joins.add(token)
             start = at + 1
     parts.append(tokens[start:])
-    return _single_join(joins), parts
+    return _single_join(joins, parts), parts
 
 
-def _split(tokens: Tokens) -> tuple[str | None, list[Tokens]]:
-    """Return the word that joins the parts of a question, and the parts; commas join too."""
-    joins = {token for token in tokens if token in _JOINS}
-    parts: list[list[str]] = [[]]
-    for token in tokens:
-        if token in _JOINS or token == ",":
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return _single_join(joins), [tuple(part) for part in parts if part]
-
-
-def _single_join(joins: set[str]) -> str | None:
+def _single_join(joins: set[str], parts: list[Tokens]) -> Join | None:
+    """Return how words join parts; None if they mix "and" with "or", or there are too many."""
     kinds = {_JOINS[join] for join in joins}
-    return sorted(joins)[0] if len(kinds) == 1 else None
+    return kinds.pop() if len(kinds) == 1 and 1 < len(parts) <= MOST_PARTS else None
 
 
 def _read_later(first: Tokens, part: Tokens, last: Tokens, clause: ReadClause) -> Form | None:
@@ -174,11 +155,7 @@ def _noun_begins(tokens: Tokens, at: int) -> bool:
 
 def _read_first(part: Tokens, last: Tokens, clause: ReadClause) -> Form | None:
     """Return the form of a part with the end of the last ("bigger or heavier than a car")."""
-    for start in range(1, len(last)):
-        form = clause((*part, *last[start:]))
-        if form:
-            return form
-    return None
+    return first_form(clause((*part, *last[start:])) for start in range(1, len(last)))
 
 
 _PLACES = word_set("in on at near around inside under across throughout")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 
 from ragen_envs.games.twenty_questions.understanding.tokens import (
@@ -17,19 +18,14 @@ SUBJECTS = ("it", "word", "name", "people")
 
 
 @cache
-def entries(table: str) -> tuple[str, ...]:
-    """Return the patterns of a table of discourse.toml."""
-    return tuple(data_file("discourse.toml")[table])
+def _phrases(*tables: str) -> Phrases[str]:
+    return Phrases({table: data_file("discourse.toml")[table] for table in tables})
 
 
 @cache
-def _phrases(table: str) -> Phrases[str]:
-    return Phrases.of({table: entries(table)})
-
-
-@cache
-def _subjects() -> Phrases[str]:
-    return Phrases.of({subject: entries(subject) for subject in SUBJECTS})
+def _whole_phrases(*tables: str) -> frozenset[Tokens]:
+    written = (each for table in tables for each in data_file("discourse.toml")[table])
+    return frozenset(tokens for each in written for tokens in expand(each))
 
 
 def drop_opening(tokens: Tokens) -> Tokens:
@@ -59,13 +55,13 @@ def drop_asking(tokens: Tokens) -> Tokens:
 
 def drop_asides(tokens: Tokens) -> Tokens:
     """Return a sentence without meaningless words between commas (", say,")."""
-    parts = segments(tokens)
-    while len(parts) > 1 and parts[-1] in _asides():
+    parts, asides = segments(tokens), _whole_phrases("asides", "openers", "closers", "fillers")
+    while len(parts) > 1 and parts[-1] in asides:
         parts.pop()
     kept = list(parts[0])
     dropped = False
     for at, part in enumerate(parts[1:], start=1):
-        if part in _asides() and at < len(parts) - 1:
+        if part in asides and at < len(parts) - 1:
             dropped = True
         else:
             kept.extend(part if dropped else (",", *part))
@@ -82,21 +78,15 @@ def find_answer(tokens: Tokens) -> Tokens | None:
     return tokens[begins : ending[0]] or None
 
 
-def segments(tokens: Tokens) -> list[Tokens]:
-    """Return the parts of a sentence between its commas."""
+def segments(tokens: Tokens, ends: Collection[str] = (",",)) -> list[Tokens]:
+    """Return the parts of a sentence between its commas, or between other words."""
     parts: list[list[str]] = [[]]
     for token in tokens:
-        if token == ",":
+        if token in ends:
             parts.append([])
         else:
             parts[-1].append(token)
     return [tuple(part) for part in parts]
-
-
-@cache
-def _asides() -> frozenset[Tokens]:
-    tables = ("asides", "openers", "closers", "fillers")
-    return frozenset(t for table in tables for each in entries(table) for t in expand(each))
 
 
 def drop_closing(tokens: Tokens) -> Tokens:
@@ -118,12 +108,7 @@ def drop_tag(tokens: Tokens) -> tuple[Tokens, bool]:
 def is_chatter(tokens: Tokens) -> bool:
     """Whether a sentence is not a question ("Let me think.", "Am I right?")."""
     bare = without_commas(drop_opening(tokens))
-    return not bare or bare in _chatter()
-
-
-@cache
-def _chatter() -> frozenset[Tokens]:
-    return frozenset(tokens for each in entries("chatter") for tokens in expand(each))
+    return not bare or bare in _whole_phrases("chatter")
 
 
 def plain(tokens: Tokens) -> Tokens:
@@ -136,7 +121,7 @@ def plain(tokens: Tokens) -> Tokens:
             at += 1
         elif dropped := _phrases("fillers").at(tokens, at):
             at = dropped[0]
-        elif _is_adverb(tokens, at):
+        elif at + 1 < len(tokens) and tokens[at].endswith("ly") and tokens[at] in _adverbs():
             at += 1
         elif subject := _subject(tokens, at, words):
             at = subject[0]
@@ -147,15 +132,10 @@ def plain(tokens: Tokens) -> Tokens:
     return tuple(words[2:] if words[:3] == ["it", ",", "it"] else words)
 
 
-def _is_adverb(tokens: Tokens, at: int) -> bool:
-    """Whether a word is an adverb of manner, and not of frequency or extent."""
-    token = tokens[at]
-    return token.endswith("ly") and at + 1 < len(tokens) and token in _adverbs()
-
-
 @cache
 def _adverbs() -> frozenset[str]:
-    return frozenset(word for each in entries("adverbs") for word in each.split())
+    """Return adverbs of manner, and not of frequency or extent."""
+    return word_set(" ".join(data_file("discourse.toml")["adverbs"]))
 
 
 def expand_contrast(tokens: Tokens) -> Tokens:
@@ -178,15 +158,12 @@ def drop_example(tokens: Tokens) -> Tokens | None:
     """Return a question without the example after it (", like a bird"), None without one."""
     if example := _after_comma(tokens, "examples"):
         return tokens[: example[0]]
-    places = (at for at in range(3, len(tokens) - 2) if _is_example(tokens, at))
-    return next((tokens[:at] for at in places), None)
-
-
-def _is_example(tokens: Tokens, at: int) -> bool:
-    """Whether an example begins at an index ("such as a dog", "a big cat like a lion")."""
-    like = tokens[at] == "like" and tokens[at + 1] in ("a", "an", "the")
-    kind = tokens[0] in ("is", "are") and tokens[2] in ("a", "an") and at > 3
-    return tokens[at : at + 2] in _SUCH or (like and kind)
+    for at in range(3, len(tokens) - 2):  # "such as a dog", "a big cat like a lion"
+        like = tokens[at] == "like" and tokens[at + 1] in ("a", "an", "the")
+        kind = tokens[0] in ("is", "are") and tokens[2] in ("a", "an") and at > 3
+        if tokens[at : at + 2] in _SUCH or (like and kind):
+            return tokens[:at]
+    return None
 
 
 def split_restatement(tokens: Tokens) -> tuple[Tokens, Tokens] | None:
@@ -210,7 +187,7 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
     "People" and the like are a subject only where a clause begins. "This" and "that" are one there
     or after its verb; elsewhere they are an object, or mean something else.
     """
-    subject = _subjects().at(tokens, at)
+    subject = _phrases(*SUBJECTS).at(tokens, at)
     at_verb = not before or (before[-1] in AUXILIARIES and _begins(before))
     named = tokens[at] in ("this", "that", "your") and len(before) > 1
     if not subject and (at_verb or named) and (guise := _phrases("guise").at(tokens, at)):
@@ -243,20 +220,15 @@ _BEGIN = word_set("and or but , that which who something anything not")
 AUXILIARIES = word_set(
     "is are was were be am do does did can could will would may might must has have had should"
 )
-
-
 _SAID_OF_ONE = (("that",), ("which",), ("with",), ("of",))
 _AS_WORDS = frozenset((word,) for word in AUXILIARIES)
 
 
 def _begins(before: list[str]) -> bool:
     """Whether a clause or its subject may begin after these words."""
-    verb = bool(before) and before[-1] in AUXILIARIES
-    return _begins_clause(before) or (verb and _begins_clause(before[:-1]))
-
-
-def _begins_clause(before: list[str]) -> bool:
-    return not before or before[-1] in _BEGIN
+    if not before or before[-1] in _BEGIN:
+        return True
+    return before[-1] in AUXILIARIES and (len(before) == 1 or before[-2] in _BEGIN)
 
 
 def _is_someone(tokens: Tokens) -> bool:

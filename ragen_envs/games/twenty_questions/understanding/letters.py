@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ragen_envs.games.twenty_questions.forms import And, Either, Form, Length, Letter, Not, Relation
 from ragen_envs.games.twenty_questions.understanding.tokens import Frames, Tokens, data_file, expand
@@ -58,35 +58,31 @@ def read_letters(question: Tokens) -> Form | None:
 
 
 @cache
-def _tables() -> dict[str, Any]:
-    return data_file("letters.toml")
-
-
-@cache
 def _frames() -> Frames[str]:
     """Return the frames of each place of a letter, and those of counts."""
-    return Frames(_tables()["frames"])
+    return Frames(data_file("letters.toml")["frames"])
 
 
 @cache
 def _phrase_meanings(table: str) -> dict[str, str]:
     """Return the meaning of each phrase of a table of letters.toml."""
-    said = _tables()[table]
     return {
         " ".join(tokens): meaning
-        for meaning, phrases in said.items()
+        for meaning, phrases in data_file("letters.toml")[table].items()
         for each in phrases
         for tokens in expand(each)
     }
 
 
 def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
-    """Return the form of letters at a place.
-
-    Several letters need the word "letters", or a question about the name.
-    """
-    if alphabet := _RANGE.fullmatch(" ".join(slot)):
-        return _range(place, alphabet)
+    """Return the form of letters; several need "letters", or a question about the name."""
+    if asked := _RANGE.fullmatch(" ".join(slot)):  # "between a and m", "before n"
+        low, high = asked["low"] or "a", asked["high"] or "z"
+        if asked["limit"]:
+            before = asked["side"] == "before"
+            low, high = ("a", asked["limit"]) if before else (asked["limit"], "z")
+        within = [c for c in _ALPHABET if low <= c <= high and c != asked["limit"]]
+        return Either(tuple(Letter(place, letter) for letter in within))
     words = slot
     while len(words) > 1 and words[0] in _ANY:
         words = words[1:]
@@ -101,16 +97,6 @@ def _letters(place: Place, slot: Tokens, named: bool) -> Form | None:
         return None
     alone = len(letters) == 1 or named or (place != "contains" and len(letters) == 2)
     return Letter(place, letters) if alone or explicit else None
-
-
-def _range(place: Place, asked: re.Match[str]) -> Form:
-    """Return the form of a range of letters ("between a and m", "before n")."""
-    low, high = asked["low"] or "a", asked["high"] or "z"
-    if asked["limit"]:
-        before = asked["side"] == "before"
-        low, high = ("a", asked["limit"]) if before else (asked["limit"], "z")
-    letters = [c for c in _ALPHABET if low <= c <= high and c != asked["limit"]]
-    return Either(tuple(Letter(place, letter) for letter in letters))
 
 
 def _count(spoken: str) -> Form | None:

@@ -1,12 +1,12 @@
-"""The lexicon: the meanings of words and phrases, and the frames that they stand in."""
+"""The lexicon: the meanings of words and phrases, their frames, and the correction of spelling."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, TypeAlias
+from functools import cache, partial
+from typing import TypeAlias
 
 from ragen_envs.games.twenty_questions.forms import (
     And,
@@ -21,24 +21,26 @@ from ragen_envs.games.twenty_questions.forms import (
     Narrowed,
     Not,
 )
-from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Knowledge
-from ragen_envs.games.twenty_questions.understanding.inflect import (
+from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
+from ragen_envs.games.twenty_questions.understanding.grammar import (
     gerund,
     participle,
     plural,
     singulars,
     third_person,
 )
-from ragen_envs.games.twenty_questions.understanding.measures import bounds
 from ragen_envs.games.twenty_questions.understanding.tokens import (
     Frames,
     Tokens,
     data_file,
+    data_text,
     phrase,
     word_set,
 )
 
 Table: TypeAlias = dict[str, dict[str, list[str]]]
+ReadMeaning: TypeAlias = Callable[[str], Form]
+"""Function from a key of the synonym table to its form."""
 
 _DETERMINERS = word_set(
     "a an the my your our their its his her some any these those "
@@ -68,23 +70,23 @@ class Lexicon:
     """The meanings of phrases for a knowledge.
 
     Attributes:
+        knowledge: The knowledge.
         slots: Form of each phrase, by slot of frames.toml.
         kinds: Form of nouns that are not concepts.
         concepts: Name of each concept by its names, including plural ones.
         narrower: Names that mean only a subkind of the concept.
         references: Reference or level of a noun, by scale.
-        bounds: Upper bounds of a scale's levels but the last.
         thirds: Base forms of verbs in the third person ("lays eggs": "lay eggs").
         vocabulary: Words of the slots and the kinds, without names of concepts.
         names: Words of the concepts' names, and other nouns.
     """
 
+    knowledge: Knowledge
     slots: Mapping[str, Mapping[str, Form]]
     kinds: Mapping[str, Form]
     concepts: Mapping[str, str]
     narrower: frozenset[str]
     references: Mapping[str, Mapping[str, str]]
-    bounds: Mapping[str, tuple[float, ...]]
     thirds: Mapping[str, str]
     vocabulary: frozenset[str]
     names: frozenset[str]
@@ -119,15 +121,9 @@ def key(words: Iterable[str]) -> str:
     return " ".join("people" if word in _PERSONS else word for word in kept)
 
 
-@cache
-def table() -> Table:
-    """Return the synonym table, as synonyms.toml has it."""
-    return data_file("synonyms.toml")
-
-
 def read_phrases(knowledge: Knowledge) -> Table:
     """Return the synonym table with the phrases of a knowledge's facts."""
-    said: Table = {slot: dict(meanings) for slot, meanings in table().items()}
+    said: Table = {slot: dict(each) for slot, each in data_file("synonyms.toml").items()}
     for key_of_fact, fact in knowledge.facts.items():
         for slot, phrases in fact.said.items():
             if slot not in said:
@@ -138,51 +134,52 @@ def read_phrases(knowledge: Knowledge) -> Table:
 
 def lexicon(knowledge: Knowledge) -> Lexicon:
     """Return the meanings of phrases for a knowledge."""
-    meant, said = Meanings(knowledge).of, read_phrases(knowledge)
-    inflected = {
-        "have": [_same, plural],
-        "made_of": [_same, plural],
-        "place": [_same, plural],
-        "verb": [_same, third_person],
+    meant, said = partial(read_meaning, knowledge=knowledge), read_phrases(knowledge)
+    inflected: dict[str, list[Callable[[str], str]]] = {
+        "have": [str, plural],
+        "made_of": [str, plural],
+        "place": [str, plural],
+        "verb": [str, third_person],
     }
-    slots = {slot: _slot(said[slot], inflected.get(slot, [_same]), meant) for slot in _SLOTS}
+    slots = {slot: _slot(said[slot], inflected.get(slot, [str]), meant) for slot in _SLOTS}
     slots["verbing"] = _slot(said["verb"], [gerund], meant)
     slots["purposing"] = {
-        **_slot(said["for"], [_same], meant),
+        **_slot(said["for"], [str], meant),
         **_slot(said["purpose"], [gerund], meant),
     }
-    slots["passive"] = _slot(said["people"], [_passive], meant)
+    slots["passive"] = _slot(said["people"], [lambda said: participle(_without_it(said))], meant)
     slots["fronted"] = _front_objects(said["people"], meant)
-    slots["colour"] = _colours(slots["is"])
+    slots["colour"] = {words: form for words, form in slots["is"].items() if form in _COLOURS}
     slots["gap"] = _slot(said["people"], [_without_it], meant)
-    kinds, concepts = _kinds(knowledge, said["kind"], meant), _concepts(knowledge)
+    kinds = {words: meant(each) for words, each in _name_kinds(knowledge, said["kind"]).items()}
+    concepts = _index(
+        [(name, name) for name in knowledge.concepts]
+        + [(name, alias) for name, each in knowledge.concepts.items() for alias in each.aliases]
+    )
     slots["noun"] = {**kinds, **slots["is"]}
     vocabulary = _words(kinds, *slots.values())
+    # "Of the crow family": a crow, or unknown for others of its kind.
     slots["family"] = {
-        spoken: _family(knowledge.concepts[name])
+        spoken: Either((IsNoun(name), Narrowed(IsKind(knowledge.concepts[name].kinds[0]))))
         for spoken, name in concepts.items()
         if "animal" in knowledge.concepts[name].memberships
     }
+    nouns = knowledge.nouns
     return Lexicon(
+        knowledge=knowledge,
         slots=slots,
         kinds=kinds,
         concepts=concepts,
         narrower=_narrower(knowledge, concepts),
-        references=_references(knowledge),
-        bounds={name: bounds(name, scale) for name, scale in knowledge.scales.items()},
+        references={scale: dict(_objects(scale, knowledge)) for scale in knowledge.scales},
         thirds={
             key(phrase(third_person(each)).split()): each
             for phrases in said["verb"].values()
             for each in map(phrase, phrases)
         },
         vocabulary=vocabulary,
-        names=_words(concepts) | frozenset(_nouns(knowledge)),
+        names=_words(concepts).union(nouns.classes, nouns.above, nouns.below),
     )
-
-
-def _family(concept: Concept) -> Form:
-    """Return the form of "of the crow family": a crow, or unknown for others of its kind."""
-    return Either((IsNoun(concept.name), Narrowed(IsKind(concept.kinds[0]))))
 
 
 def _words(*tables: Mapping[str, object]) -> frozenset[str]:
@@ -195,41 +192,30 @@ _SLOTS = (
 )
 
 
-class Meanings:
-    """Reads the keys of the synonym table."""
-
-    def __init__(self, knowledge: Knowledge) -> None:
-        """Store the knowledge, which has the kinds and features."""
-        self._knowledge = knowledge
-        self._composed: dict[str, Any] = dict(table()["meanings"])
-
-    def of(self, written: str) -> Form:
-        """Return the form of a key.
-
-        Raises:
-            ValueError: The knowledge has nothing of this name.
-        """
-        for sign, make in (("|", Either), ("&", And)):
-            if sign in written:
-                return make(tuple(self.of(part.strip()) for part in written.split(sign)))
-        if written.startswith("!"):
-            return Not(self.of(written.removeprefix("!")))
-        if written in self._composed:
-            return self.of(self._composed[written])
-        if written in self._knowledge.kinds:
-            return IsKind(written)
-        if written in self._knowledge.features:
-            return Has(written)
-        if written in self._knowledge.facts:
-            return Knows(written)
-        level = _LEVEL.fullmatch(written)
-        if not level:
-            raise ValueError(f"synonyms.toml: {written!r} is not a kind, feature or fact")
-        return Compare(level[1], "more" if level[2] == ">" else "less", int(level[3]))
+def read_meaning(written: str, knowledge: Knowledge) -> Form:
+    """Return the form of a key of the synonym table, or raise a ValueError."""
+    for sign, make in (("|", Either), ("&", And)):
+        if sign in written:
+            return make(tuple(read_meaning(p.strip(), knowledge) for p in written.split(sign)))
+    if written.startswith("!"):
+        return Not(read_meaning(written.removeprefix("!"), knowledge))
+    composed: dict[str, str] = data_file("synonyms.toml")["meanings"]
+    if written in composed:
+        return read_meaning(composed[written], knowledge)
+    if written in knowledge.kinds:
+        return IsKind(written)
+    if written in knowledge.features:
+        return Has(written)
+    if written in knowledge.facts:
+        return Knows(written)
+    level = _LEVEL.fullmatch(written)
+    if not level:
+        raise ValueError(f"synonyms.toml: {written!r} is not a kind, feature or fact")
+    return Compare(level[1], "more" if level[2] == ">" else "less", int(level[3]))
 
 
 def _slot(
-    said: Mapping[str, list[str]], forms: list[Callable[[str], str]], meant: Callable[[str], Form]
+    said: Mapping[str, list[str]], forms: list[Callable[[str], str]], meant: ReadMeaning
 ) -> dict[str, Form]:
     return {
         key(inflect(each).split()): meant(meaning)
@@ -239,7 +225,7 @@ def _slot(
     }
 
 
-def _front_objects(said: Mapping[str, list[str]], meant: Callable[[str], Form]) -> dict[str, Form]:
+def _front_objects(said: Mapping[str, list[str]], meant: ReadMeaning) -> dict[str, Form]:
     """Return actions in or with it, with the object first ("things stored in it")."""
     fronted: dict[str, Form] = {}
     for meaning, phrases in said.items():
@@ -251,43 +237,23 @@ def _front_objects(said: Mapping[str, list[str]], meant: Callable[[str], Form]) 
     return fronted
 
 
-def _colours(properties: Mapping[str, Form]) -> dict[str, Form]:
-    """Return the properties that are colours."""
-    return {words: form for words, form in properties.items() if form in _COLOURS}
-
-
-def _same(words: str) -> str:
-    return words
-
-
-def _passive(words: str) -> str:
-    return participle(_without_it(words))
-
-
 def _without_it(words: str) -> str:
     return " ".join(word for word in words.split() if word != "it")
 
 
-def _kinds(
-    knowledge: Knowledge, said: Mapping[str, list[str]], meant: Callable[[str], Form]
-) -> dict[str, Form]:
+def _name_kinds(knowledge: Knowledge, said: Mapping[str, list[str]]) -> dict[str, str]:
     known = [(k, word) for k in knowledge.facts for word in said.get(k, ())]
     named = [(k, word) for k, kind in knowledge.kinds.items() for word in kind.words]
     added = [(meaning, word) for meaning, words in said.items() for word in words]
-    words: dict[str, Form] = {}
-    for inflect in (_same, plural):
-        for meaning, word in (*known, *named, *added):
-            words.setdefault(key(phrase(inflect(word)).split()), meant(meaning))
-    return words
+    return _index([*known, *named, *added])
 
 
-def _concepts(knowledge: Knowledge) -> dict[str, str]:
-    named = [(name, name) for name in knowledge.concepts]
-    aliases = [(name, a) for name, concept in knowledge.concepts.items() for a in concept.aliases]
+def _index(named: list[tuple[str, str]]) -> dict[str, str]:
+    """Return meanings by their words, singular before plural; the first of two counts."""
     words: dict[str, str] = {}
-    for inflect in (_same, plural):
-        for name, word in (*named, *aliases):
-            words.setdefault(key(phrase(inflect(word)).split()), name)
+    for inflect in (str, plural):
+        for meaning, word in named:
+            words.setdefault(key(phrase(inflect(word)).split()), meaning)
     return words
 
 
@@ -302,22 +268,10 @@ def _narrower(knowledge: Knowledge, concepts: Mapping[str, str]) -> frozenset[st
     )
 
 
-def _nouns(knowledge: Knowledge) -> Iterator[str]:
-    nouns = knowledge.nouns
-    return (noun for side in (nouns.classes, nouns.above, nouns.below) for noun in side)
-
-
-def _references(knowledge: Knowledge) -> dict[str, dict[str, str]]:
-    added = table()["references"]
-    return {scale: dict(_objects(scale, knowledge, added)) for scale in knowledge.scales}
-
-
-def _objects(
-    scale: str, knowledge: Knowledge, added: Mapping[str, list[str]]
-) -> Iterator[tuple[str, str]]:
+def _objects(scale: str, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
     """Yield objects of comparison and their names; those of scales.toml come last and prevail."""
     own = knowledge.scales[scale].references
-    for reference, synonyms in added.items():
+    for reference, synonyms in data_file("synonyms.toml")["references"].items():
         if reference in own or reference in knowledge.concepts:
             for synonym in synonyms:
                 if synonym not in knowledge.concepts:
@@ -331,17 +285,77 @@ DENIES = "!"
 
 
 @cache
-def patterns() -> dict[str, tuple[str, ...]]:
-    """Return the frames of each slot, as frames.toml has them."""
-    return {slot: tuple(frames) for slot, frames in data_file("frames.toml").items()}
-
-
-@cache
 def frames() -> Frames[tuple[str, bool]]:
     """Return the frames of each slot of the synonym table, and of its negation."""
     written: dict[tuple[str, bool], list[str]] = {}
-    for slot, each in patterns().items():
+    for slot, each in data_file("frames.toml").items():
         for frame in each:
             denied = frame.startswith(DENIES)
             written.setdefault((slot, denied), []).append(frame.removeprefix(DENIES))
     return Frames(written)
+
+
+_SHORTEST_CORRECTED = 5
+_LONGEST_CORRECTED = 16
+_LONG = 6
+_COMPARED = word_set(
+    "bigger larger longer taller smaller shorter heavier lighter weigh weight letter letters "
+    "start starts begin contain contains vowel"
+)
+
+
+def correct_spelling(tokens: Tokens, lexicon: Lexicon) -> Tokens:
+    """Return a question with its misspelled words corrected, where the correction is unique.
+
+    Corrections are words of the tables, never names of concepts. A letter may be missing or extra,
+    or two may be swapped. A replaced letter too often makes another word ("moose", "mouse").
+    """
+    return tuple(_correct(token, lexicon) for token in tokens)
+
+
+def _correct(token: str, lexicon: Lexicon) -> str:
+    tables = (lexicon.vocabulary, _frame_words(), _COMPARED)
+    is_word = any(token in words for words in (lexicon.names, _meant_words(), *tables))
+    if (
+        is_word
+        or not _SHORTEST_CORRECTED <= len(token) <= _LONGEST_CORRECTED
+        or not token.isalpha()
+    ):
+        return token
+    candidates = {
+        edit
+        for edit in _edits(token)
+        if len(edit) >= _SHORTEST_CORRECTED and any(edit in words for words in tables)
+    }
+    return candidates.pop() if len(candidates) == 1 else token
+
+
+def _edits(token: str) -> set[str]:
+    """Return the words with a letter added or dropped, or two neighbours swapped."""
+    places = range(len(token))
+    swapped = {token[:i] + token[i : i + 2][::-1] + token[i + 2 :] for i in places}
+    dropped = {token[:i] + token[i + 1 :] for i in places}
+    added = {
+        token[:i] + letter + token[i:]
+        for i in range(len(token) + 1)
+        for letter in "abcdefghijklmnopqrstuvwxyz"
+        if len(token) + 1 >= _LONG
+    }
+    return swapped | dropped | added
+
+
+@cache
+def _meant_words() -> frozenset[str]:
+    """Return English words that differ from one of the tables by a letter, and are not mistakes."""
+    return word_set(data_text("meant.txt"))
+
+
+@cache
+def _frame_words() -> frozenset[str]:
+    parts = (
+        part
+        for each in data_file("frames.toml").values()
+        for frame in each
+        for part in frame.split()
+    )
+    return frozenset(word for part in parts for word in part.strip("()").split("|"))

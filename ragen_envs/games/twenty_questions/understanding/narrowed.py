@@ -21,8 +21,8 @@ from ragen_envs.games.twenty_questions.forms import (
 )
 from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.games.twenty_questions.understanding.conjunctions import ReadClause
+from ragen_envs.games.twenty_questions.understanding.grammar import is_asked
 from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon
-from ragen_envs.games.twenty_questions.understanding.order import is_asked
 from ragen_envs.games.twenty_questions.understanding.tokens import Tokens, word_set
 
 _ARTICLES = word_set("a an the its")
@@ -75,9 +75,7 @@ _WITH_A_PREPOSITION = word_set(
 """Verbs whose meaning depends on the next word: "look like", "run on"."""
 
 
-def read_narrowed(
-    tokens: Tokens, clause: ReadClause, lexicon: Lexicon, knowledge: Knowledge
-) -> Form | None:
+def read_narrowed(tokens: Tokens, clause: ReadClause, lexicon: Lexicon) -> Form | None:
     """Return the form of a question without words that are not understood, None without one."""
     if tokens[:2] == ("is", "its") and len(tokens) > _SHORTEST_HEAD:
         tokens = ("does", "it", "have", *tokens[3:], tokens[2])
@@ -89,7 +87,7 @@ def read_narrowed(
         form = clause(shorter)
         end = len(shorter)
         of_noun = tokens[:end] == shorter and tokens[end : end + 1] == ("of",)
-        if form and _may_be_narrowed(form, of_noun, knowledge):
+        if form and _may_be_narrowed(form, of_noun, lexicon.knowledge):
             return Narrowed(form)
     return None
 
@@ -106,8 +104,7 @@ def _shorter(tokens: Tokens) -> Iterator[Tokens]:
         yield tokens
     if len(tokens) > _SHORTEST_HEAD + 2 and (part := _part_of_place(tokens)):
         yield part
-    ends = [len(tokens), *reversed(list(_joints(tokens)))]
-    for end in ends:
+    for end in (len(tokens), *reversed(list(_joints(tokens)))):
         head = tokens[:end]
         if end < len(tokens):
             yield head

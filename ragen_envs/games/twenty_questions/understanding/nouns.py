@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import cache
 
 from ragen_envs.games.twenty_questions.forms import And, Form, Guess, IsNoun, Not
-from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.games.twenty_questions.understanding.conjunctions import ReadClause
-from ragen_envs.games.twenty_questions.understanding.inflect import (
+from ragen_envs.games.twenty_questions.understanding.grammar import (
+    AGENT_VERBS,
     base_verb,
+    deeds,
     participle,
     singulars,
 )
-from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon, key, table
-from ragen_envs.games.twenty_questions.understanding.order import AGENT_VERBS
+from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon, key
 from ragen_envs.games.twenty_questions.understanding.tokens import Phrases, Tokens, word_set
 
 _ARTICLES = word_set("a an the some any 1 your my")
@@ -25,7 +25,7 @@ _ANYTHING = word_set(
     "something anything thing object item things objects items stuff 1 product "
     "article device gadget material substance someone somebody"
 )
-_KIND_OF = Phrases.of(
+_KIND_OF = Phrases(
     {
         "kind": [
             "bit|piece of (a|an|the)",
@@ -103,21 +103,27 @@ def of_place(words: Tokens) -> Iterator[Tokens]:
 _PLACES = word_set("place somewhere location building spot area")
 
 
-def read_whole(words: Tokens, knowledge: Knowledge) -> Form | None:
+def read_whole(words: Tokens, lexicon: Lexicon) -> Form | None:
     """Return the form of a compound noun whose last word is misleading ("bony fish")."""
     bare = _bare(words)
     if len(bare) == 1 or bare == words:
         return None
-    noun = next((each for each in singulars(" ".join(bare)) if each in knowledge.nouns), None)
-    return _of_noun(noun, knowledge) if noun else None
+    noun = _known_noun(bare, lexicon)
+    return _of_noun(noun, lexicon) if noun else None
 
 
-def _of_noun(noun: str, knowledge: Knowledge) -> Form:
+def _known_noun(words: Tokens, lexicon: Lexicon) -> str | None:
+    """Return the noun of which words are the singular or the plural, None for another one."""
+    nouns = lexicon.knowledge.nouns
+    return next((noun for noun in singulars(" ".join(words)) if noun in nouns), None)
+
+
+def _of_noun(noun: str, lexicon: Lexicon) -> Form:
     """Return the form of a noun: a wrong guess if it is unrelated to all words."""
-    return Guess(noun) if knowledge.nouns.is_apart(noun) else IsNoun(noun)
+    return Guess(noun) if lexicon.knowledge.nouns.is_apart(noun) else IsNoun(noun)
 
 
-def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | None:
+def read_other(words: Tokens, lexicon: Lexicon) -> Form | None:
     """Return the form of "Is it ..." with a noun that is neither a word nor a kind.
 
     The last of several words may suffice ("garbage man"), with an article before them. A noun that
@@ -128,33 +134,27 @@ def read_other(words: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | 
         bare = _bare(bare[kind_of[0] :])
         if name := lexicon.concepts.get(key(bare)):
             return IsNoun(name)
-    if not 0 < len(bare) <= _LONGEST_NOUN or _NO_NOUN.intersection(bare):
+    if not 0 < len(bare) <= _LONGEST_NOUN or _NO_NOUN.intersection(bare) or words[0] in _VAGUE:
         return None
-    if words[0] in _VAGUE:
-        return None
-    nouns = knowledge.nouns
-    whole = next((noun for noun in singulars(" ".join(bare)) if noun in nouns), None)
+    whole = _known_noun(bare, lexicon)
     if bare == words:
-        return IsNoun(whole) if whole and whole in nouns.above else None
+        return IsNoun(whole) if whole and whole in lexicon.knowledge.nouns.above else None
     if whole is None and len(bare) == 1:
         ending = next((each for each in _ENDINGS if bare[0].endswith(each)), None)
         return IsNoun(f"{_SOME} {ending}") if ending and bare[0] != ending else None
     if whole:
-        return _of_noun(whole, knowledge)
-    return _by_last(bare, lexicon, knowledge)
+        return _of_noun(whole, lexicon)
+    return _by_last(bare, lexicon)
 
 
-def _by_last(bare: Tokens, lexicon: Lexicon, knowledge: Knowledge) -> Form | None:
+def _by_last(bare: Tokens, lexicon: Lexicon) -> Form | None:
     """Return the form of a noun of which only the last word is known ("monarch butterfly").
 
     It is No where the last word is No; for the word itself it is a subkind, and so Sometimes.
     """
     if bare[-1] in _GROUPS:
         return None
-    name = lexicon.concepts.get(key(bare[-1:]))
-    if name:
-        return IsNoun(f"{_SOME} {name}")
-    last = next((noun for noun in singulars(" ".join(bare[-1:])) if noun in knowledge.nouns), None)
+    last = lexicon.concepts.get(key(bare[-1:])) or _known_noun(bare[-1:], lexicon)
     return IsNoun(f"{_SOME} {last}") if last else None
 
 
@@ -184,22 +184,18 @@ def _read_adjectives(words: Tokens, lexicon: Lexicon, article: bool = True) -> F
 def _modifiers(words: Tokens, lexicon: Lexicon) -> tuple[Form, ...] | None:
     forms: list[Form] = []
     while words:
-        for length in range(min(3, len(words)), 0, -1):
-            form = _modifier(words[:length], lexicon)
-            if form:
-                forms.append(form)
-                words = words[length:]
-                break
-        else:
+        found = (
+            (form, words[length:])
+            for length in range(min(3, len(words)), 0, -1)
+            for slot in _BEFORE_A_NOUN
+            if (form := lexicon.meaning(slot, words[:length]))
+        )
+        form, rest = next(found, (None, words))
+        if form is None or words[0] in _ARTICLES or words[0] in _OF_THE_NOUN:
             return None
+        forms.append(form)
+        words = rest
     return tuple(forms)
-
-
-def _modifier(words: Tokens, lexicon: Lexicon) -> Form | None:
-    if words[0] in _ARTICLES or words[0] in _OF_THE_NOUN:
-        return None
-    meanings = (lexicon.meaning(slot, words) for slot in _BEFORE_A_NOUN)
-    return next((form for form in meanings if form), None)
 
 
 def _read_noun_clause(words: Tokens, lexicon: Lexicon, clause: ReadClause) -> Form | None:
@@ -264,6 +260,5 @@ def _of_people(tail: Tokens) -> tuple[Tokens, bool] | None:
 
 @cache
 def _participles() -> frozenset[str]:
-    verbs = {phrase.split()[0] for phrases in table()["people"].values() for phrase in phrases}
     others = ("find", "keep", "use", "locate", "see", "sell", "cover", "power")
-    return frozenset(participle(verb) for verb in (*verbs, *others))
+    return frozenset(map(participle, (*deeds(), *others)))

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import product
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
+
+from ragen_envs.games.twenty_questions.knowledge.schema import Toml
 
 Tokens: TypeAlias = tuple[str, ...]
 
@@ -25,7 +27,8 @@ def data_text(name: str) -> str:
     return path.read_text("utf-8")
 
 
-def data_file(name: str) -> dict[str, Any]:
+@cache
+def data_file(name: str) -> Toml:
     """Return the contents of one of the TOML files in `tables`."""
     return tomllib.loads(data_text(name))
 
@@ -51,15 +54,10 @@ _ARE_SOMETHING = {"it", "that", "this", "what", "he", "she", "there", "who", "an
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a text.
-
-    Attributes:
-        tokens: Its words in lower case, without contractions, and its commas.
-        asked: True if it ends with a question mark.
-    """
+    """A sentence: its commas and its words in lower case without contractions, and its kind."""
 
     tokens: Tokens
-    asked: bool
+    asked: bool  # it ends with a question mark
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
@@ -104,16 +102,12 @@ def _plain(text: str) -> str:
     if text.isascii() and text.isprintable():
         letters = text.translate(_QUOTES).lower()
     else:
-        letters = _without_accents(text)
+        decomposed = unicodedata.normalize("NFKD", text.translate(_QUOTES)).casefold()
+        visible = "".join(c if c.isprintable() or c == "\n" else " " for c in decomposed)
+        letters = "".join(c for c in visible if not unicodedata.combining(c))
     for short, spelled in _ABBREVIATIONS.items():
         letters = letters.replace(short, spelled)
     return _MARKUP.sub(" ", letters).translate(_SIGNS)
-
-
-def _without_accents(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.translate(_QUOTES)).casefold()
-    visible = "".join(c if c.isprintable() or c == "\n" else " " for c in decomposed)
-    return "".join(c for c in visible if not unicodedata.combining(c))
 
 
 def _expand_token(token: str) -> list[str]:
@@ -141,43 +135,27 @@ def expand(pattern: str) -> tuple[Tokens, ...]:
     for part in _PART.findall(pattern):
         if part == "(":
             groups.append([()])
-        elif part == ")":
-            inner = groups.pop()
-            groups[-1] = _product(groups[-1], [*inner, ()])
+            continue
+        if part == ")":
+            after = [*groups.pop(), ()]
         else:
-            groups[-1] = _product(groups[-1], _words(part))
+            words = part.split("|")
+            after = [(SLOT,) if word == SLOT else tuple(phrase(word).split()) for word in words]
+        groups[-1] = [(*head, *tail) for head, tail in product(groups[-1], after)]
     (sequences,) = groups
     return tuple(sequences)
-
-
-def _product(before: list[Tokens], after: list[Tokens]) -> list[Tokens]:
-    return [(*head, *tail) for head, tail in product(before, after)]
-
-
-def _words(part: str) -> list[Tokens]:
-    words = part.split("|")
-    return [(SLOT,) if word == SLOT else tuple(phrase(word).split()) for word in words]
 
 
 class Phrases(Generic[Meaning]):
     """A table of token sequences with their meanings, matched longest first."""
 
-    def __init__(self, entries: Iterable[tuple[Tokens, Meaning]]) -> None:
-        """Store the entries; the first of two with the same tokens counts."""
+    def __init__(self, patterns: Mapping[Meaning, Iterable[str]]) -> None:
+        """Store the patterns of each meaning; the first of two with the same tokens counts."""
         self._meanings: dict[Tokens, Meaning] = {}
-        for tokens, meaning in entries:
-            self._meanings.setdefault(tokens, meaning)
+        for meaning, written in patterns.items():
+            for tokens in (tokens for each in written for tokens in expand(each)):
+                self._meanings.setdefault(tokens, meaning)
         self._longest = max(map(len, self._meanings), default=0)
-
-    @classmethod
-    def of(cls, patterns: Mapping[Meaning, Iterable[str]]) -> Phrases[Meaning]:
-        """Return the table of the patterns of each meaning."""
-        return cls(
-            (tokens, meaning)
-            for meaning, written in patterns.items()
-            for each in written
-            for tokens in expand(each)
-        )
 
     def at(self, tokens: Tokens, start: int) -> tuple[int, Meaning] | None:
         """Return the end and the meaning of the longest entry that begins at an index."""

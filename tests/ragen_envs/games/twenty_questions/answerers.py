@@ -4,8 +4,7 @@ import hashlib
 import re
 
 from ragen_envs.core.protocol import format_answer
-from ragen_envs.games.twenty_questions.answerer.rule import answer
-from ragen_envs.games.twenty_questions.forms import with_article
+from ragen_envs.games.twenty_questions.forms import answer, with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.text import REPHRASE
 from ragen_envs.games.twenty_questions.understanding import understand

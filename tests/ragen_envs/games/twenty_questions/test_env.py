@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.policies import oracle_answer
-from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.env import TwentyQuestionsEnv, TwentyQuestionsVariant
-from ragen_envs.games.twenty_questions.forms import Guess, Not, questions, say, with_article
+from ragen_envs.games.twenty_questions.forms import Guess, Not, answer, questions, say, with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.questions import list_questions
 from ragen_envs.games.twenty_questions.understanding import understand

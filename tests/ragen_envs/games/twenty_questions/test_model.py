@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import ragen_envs
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, format_answer
-from ragen_envs.games.twenty_questions.answerer.rule import answer as rule
 from ragen_envs.games.twenty_questions.forms import Guess, questions, say
+from ragen_envs.games.twenty_questions.forms import answer as rule
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.model import OpponentEnv
 from ragen_envs.games.twenty_questions.text import REPHRASE

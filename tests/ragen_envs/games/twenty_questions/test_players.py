@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.twenty_questions_players import category_ladder, players, results
-from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.env import TwentyQuestionsEnv
-from ragen_envs.games.twenty_questions.forms import Guess, IsKind
+from ragen_envs.games.twenty_questions.forms import Guess, IsKind, answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+from ragen_envs.games.twenty_questions.model import TwoPlayerQuestionsEnv
 from tests.ragen_envs.games.twenty_questions.answerers import reply_to
 from tests.ragen_envs.support import TWENTY_QUESTIONS, make
 

@@ -1,7 +1,7 @@
 """The probes ask in many ways for what the standard questions do not ask in these words."""
 
-from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.env import TwentyQuestionsEnv
+from ragen_envs.games.twenty_questions.forms import answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.probes import PROBES
 from ragen_envs.games.twenty_questions.understanding import understand

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from ragen_envs.games.twenty_questions.answerer.rule import ANSWERS, answer
-from ragen_envs.games.twenty_questions.forms import Guess, Has, Letter, Not
+from ragen_envs.games.twenty_questions.forms import ANSWERS, Guess, Has, Letter, Not, answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.solver import Solver, information
 

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_envs.core.two_player import TwoPlayerEnv
-from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
+from ragen_envs.games.twenty_questions.model import TwoPlayerQuestionsEnv
 from tests.ragen_envs.games.twenty_questions.answerers import reply_to
 from tests.ragen_envs.support import make
 

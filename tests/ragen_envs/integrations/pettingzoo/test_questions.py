@@ -12,8 +12,8 @@ from pettingzoo.test import api_test, seed_test
 
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, format_answer
-from ragen_envs.games.twenty_questions.answerer.rule import answer as rule
 from ragen_envs.games.twenty_questions.forms import Guess, questions, say, with_article
+from ragen_envs.games.twenty_questions.forms import answer as rule
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.text import REPHRASE
 from ragen_envs.games.twenty_questions.understanding import understand

@@ -7,9 +7,8 @@ import gymnasium
 import pytest
 
 from ragen_envs.core.policies import oracle_answer
-from ragen_envs.games.twenty_questions.answerer.rule import answer
 from ragen_envs.games.twenty_questions.env import solver
-from ragen_envs.games.twenty_questions.forms import Guess, say
+from ragen_envs.games.twenty_questions.forms import Guess, answer, say
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.understanding import understand
 from ragen_envs.integrations.textarena.gamemaster import make_with

@@ -2,8 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from ragen_envs.games.twenty_questions.knowledge.facts import groups_of, read_facts, resolve_parts
-from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.knowledge.loader import (
+    groups_of,
+    load,
+    read_facts,
+    resolve_parts,
+)
 
 KNOWLEDGE = load()
 KNOWN = frozenset({*KNOWLEDGE.kinds, *KNOWLEDGE.features})

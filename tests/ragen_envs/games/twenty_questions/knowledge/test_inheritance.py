@@ -1,14 +1,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.twenty_questions.knowledge.inheritance import (
+from ragen_envs.games.twenty_questions.knowledge.loader import (
     imply,
     inherit,
+    load,
     memberships,
     stronger,
     without,
 )
-from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.knowledge.schema import GRADES, Feature, Kind
 
 KNOWLEDGE = load()

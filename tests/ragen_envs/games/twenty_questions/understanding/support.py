@@ -1,6 +1,6 @@
 from functools import cache
 
-from ragen_envs.games.twenty_questions.answerer.rule import answer
+from ragen_envs.games.twenty_questions.forms import answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.understanding import understand
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ragen_envs.games.twenty_questions.answerer.rule import answer
+from ragen_envs.games.twenty_questions.forms import answer
 from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
 FILE = Path(__file__).parents[1] / "questions/crowd.txt"

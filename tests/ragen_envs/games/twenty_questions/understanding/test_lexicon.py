@@ -4,18 +4,17 @@ from collections import Counter
 
 import pytest
 
-from ragen_envs.games.twenty_questions.understanding.inflect import (
+from ragen_envs.games.twenty_questions.understanding.grammar import (
     gerund,
     participle,
     third_person,
 )
 from ragen_envs.games.twenty_questions.understanding.lexicon import (
-    Meanings,
     key,
-    patterns,
+    read_meaning,
     read_phrases,
-    table,
 )
+from ragen_envs.games.twenty_questions.understanding.tokens import data_file
 from ragen_envs.games.twenty_questions.understanding.tokens import phrase as as_tokens
 from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
@@ -34,14 +33,14 @@ ASKED = {
 PHRASES = [
     (slot, meaning, phrase)
     for slot in ASKED
-    for meaning, phrases in table()[slot].items()
+    for meaning, phrases in data_file("synonyms.toml")[slot].items()
     for phrase in phrases
 ]
 
 
 def means(text, meaning):
     """Whether a question is understood as a meaning: the same form, or always the same answer."""
-    form, wanted = read(text), Meanings(KNOWLEDGE).of(meaning)
+    form, wanted = read(text), read_meaning(meaning, KNOWLEDGE)
     return form == wanted or (form is not None and answers(form) == answers(wanted))
 
 
@@ -69,8 +68,8 @@ def test_inflected_phrases():
 
 
 def test_there_are_frames_enough():
-    assert sum(map(len, patterns().values())) >= 150
-    assert all(frames for frames in patterns().values())
+    assert sum(map(len, data_file("frames.toml").values())) >= 150
+    assert all(frames for frames in data_file("frames.toml").values())
 
 
 def test_no_phrase_stands_twice_in_a_slot():

@@ -2,10 +2,16 @@
 
 import pytest
 
-from ragen_envs.games.twenty_questions.answerer.rule import answer
-from ragen_envs.games.twenty_questions.forms import Either, Has, IsKind, Knows, Narrowed, say
-from ragen_envs.games.twenty_questions.understanding.lexicon import lexicon
-from ragen_envs.games.twenty_questions.understanding.reader import _TextReader
+from ragen_envs.games.twenty_questions.forms import (
+    Either,
+    Has,
+    IsKind,
+    Knows,
+    Narrowed,
+    answer,
+    say,
+)
+from ragen_envs.games.twenty_questions.understanding.reader import _tables, _TextReader
 from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
 IN_PART = {
@@ -75,7 +81,7 @@ def test_no_is_not_said_where_it_may_be_yes(text, word):
 
 def test_what_is_left_out_again_and_again_ends():
     text = "so anmal, " + "my guess is anmal or qz, " * 8
-    reading = _TextReader(KNOWLEDGE, lexicon(KNOWLEDGE), {})
+    reading = _TextReader(_tables(KNOWLEDGE))
     assert reading.read(text) is None
     assert reading._left_in_part == 0
 

@@ -5,8 +5,7 @@ import hashlib
 import pytest
 
 from benchmarks import reader_people
-from ragen_envs.games.twenty_questions.answerer.rule import answer
-from ragen_envs.games.twenty_questions.forms import Guess, Has, IsNoun, Knows, Not, say
+from ragen_envs.games.twenty_questions.forms import Guess, Has, IsNoun, Knows, Not, answer, say
 from ragen_envs.games.twenty_questions.understanding import reader
 from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
@@ -99,7 +98,7 @@ def test_a_long_text_takes_a_bounded_number_of_readings(text, monkeypatch):
     monkeypatch.setattr(
         reader._TextReader, "_clause", lambda self, tokens: taken.append(1) or clause(self, tokens)
     )
-    reader.Reader(KNOWLEDGE).read(text)
+    reader.read_text(text, KNOWLEDGE)
     assert len(taken) <= 2 * reader.MOST_CLAUSES
 
 

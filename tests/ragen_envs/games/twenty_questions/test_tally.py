@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.twenty_questions.answerer.replies import UNREADABLE, Reply
-from ragen_envs.games.twenty_questions.answerer.rule import ANSWERS
-from ragen_envs.games.twenty_questions.two_player import ReplyTally
+from ragen_envs.games.twenty_questions.answerer import UNREADABLE, Reply
+from ragen_envs.games.twenty_questions.forms import ANSWERS
+from ragen_envs.games.twenty_questions.model import ReplyTally
 
 
 @given(

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, format_answer
-from ragen_envs.games.twenty_questions.answerer.rule import answer as rule
+from ragen_envs.games.twenty_questions.forms import answer as rule
 from ragen_envs.games.twenty_questions.forms import questions, say
 from ragen_envs.games.twenty_questions.knowledge.loader import load
+from ragen_envs.games.twenty_questions.model import TwoPlayerQuestionsEnv
 from ragen_envs.games.twenty_questions.text import REPHRASE
-from ragen_envs.games.twenty_questions.two_player import TwoPlayerQuestionsEnv
 from tests.ragen_envs.games.twenty_questions.answerers import reply_to
 from tests.ragen_envs.support import chi_square, rare
 

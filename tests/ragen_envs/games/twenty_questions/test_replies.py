@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.twenty_questions.answerer.replies import (
+from ragen_envs.games.twenty_questions.answerer import (
     REPLIES,
     UNREADABLE,
     Reply,
     read_reply,
 )
-from ragen_envs.games.twenty_questions.answerer.rule import ANSWERS
+from ragen_envs.games.twenty_questions.forms import ANSWERS
 from ragen_envs.games.twenty_questions.text import REPHRASE
 
 FLY, NOT_FLY = "Can it fly?", "Is it not able to fly?"

@@ -1,9 +1,11 @@
 import lemminflect
 import pytest
 
+from ragen_envs.games.twenty_questions.forms import And, Has, IsKind, Not
 from ragen_envs.games.twenty_questions.knowledge.loader import load
-from ragen_envs.games.twenty_questions.understanding.inflect import (
+from ragen_envs.games.twenty_questions.understanding.grammar import (
     base_verb,
+    correct_grammar,
     gerund,
     participle,
     plural,
@@ -11,6 +13,7 @@ from ragen_envs.games.twenty_questions.understanding.inflect import (
     third_person,
 )
 from ragen_envs.games.twenty_questions.understanding.lexicon import read_phrases
+from tests.ragen_envs.games.twenty_questions.understanding.support import read
 
 TABLE = read_phrases(load())
 VERBS = {
@@ -114,3 +117,30 @@ def test_only_the_first_word_of_a_verb_and_the_last_of_a_noun_change():
 def test_nouns_may_be_the_plural_of_several():
     assert singulars("leaves") == ("leaves", "leaf", "leave")
     assert singulars("police women") == ("police women", "police woman")
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("is it eat grass", {"is it eaten grass", "does it eat grass"}),
+        ("is it have legs", {"does it have legs"}),
+        ("is it we eat", {"is it people eat", "does people eat it"}),
+        ("is it a bird", set()),
+        ("does it fly", set()),
+    ],
+)
+def test_what_broken_english_may_mean(said, meant):
+    assert {" ".join(tokens) for tokens in correct_grammar(tuple(said.split()))} == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Is it can fly?", Has("can_fly")),
+        ("does it has four legs", Has("has_four_legs")),
+        ("Is it an animal without legs?", And((IsKind("animal"), Not(Has("has_legs"))))),
+        ("Is it a place where people can live?", Has("people_live_in_it")),
+    ],
+)
+def test_what_it_is_read_as(text, form):
+    assert read(text) == form

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.twenty_questions.answerer.rule import ANSWERS, answer
 from ragen_envs.games.twenty_questions.forms import (
+    ANSWERS,
     And,
     Compare,
     Either,
@@ -13,6 +13,7 @@ from ragen_envs.games.twenty_questions.forms import (
     Length,
     Letter,
     Not,
+    answer,
     questions,
 )
 from ragen_envs.games.twenty_questions.knowledge.loader import load

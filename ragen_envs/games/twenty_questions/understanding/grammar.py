@@ -1,18 +1,118 @@
-"""Word order: a clause in the plain order "is|does it|people|there ..."."""
+"""Grammar: inflected forms of English words, and clauses in the plain order.
+
+The plain order is "is|does it|people|there ...".
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ragen_envs.games.twenty_questions.understanding.inflect import (
-    base_verb,
-    participle,
-    plural,
-)
-from ragen_envs.games.twenty_questions.understanding.lexicon import table
-from ragen_envs.games.twenty_questions.understanding.tokens import Tokens, word_set
+from ragen_envs.games.twenty_questions.understanding.tokens import Tokens, data_file, word_set
+
+_VOWELS = "aeiou"
+
+_TABLES = data_file("inflect.toml")
+_PLURALS: dict[str, str] = _TABLES["plurals"]
+_THIRD_PERSONS: dict[str, str] = _TABLES["third_persons"]
+_PARTICIPLES: dict[str, str] = _TABLES["participles"]
+_DOUBLED = word_set(_TABLES["doubled"])
+_IN_IE = word_set(_TABLES["ending_in_ie"])
+
+
+def plural(phrase: str) -> str:
+    """Return a phrase with its last word in the plural ("ice cream cones")."""
+    head, _, noun = phrase.rpartition(" ")
+    return f"{head} {_plural(noun)}".lstrip()
+
+
+def _plural(noun: str) -> str:
+    if noun in _PLURALS:
+        return _PLURALS[noun]
+    if noun.endswith("man"):
+        return noun.removesuffix("man") + "men"
+    if noun.endswith("shelf"):
+        return noun.removesuffix("f") + "ves"
+    if noun.endswith("y") and noun[-2:-1] not in _VOWELS:
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s")
+
+
+def singulars(noun: str) -> tuple[str, ...]:
+    """Return the nouns of which a noun may be the plural, itself first ("leaves", "leaf", ...)."""
+    head, _, last = noun.rpartition(" ")
+    found = [last, *(one for one, many in _PLURALS.items() if many == last)]
+    if last.endswith("ies"):
+        found.append(last[:-3] + "y")
+    if last.endswith("men"):
+        found.append(last[:-3] + "man")
+    if last.endswith("ves"):
+        found.append(last[:-3] + "f")
+    if last.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        found.append(last[:-2])
+    if last.endswith("s") and not last.endswith("ss"):
+        found.append(last[:-1])
+    return tuple(f"{head} {each}".lstrip() for each in dict.fromkeys(found))
+
+
+def third_person(phrase: str) -> str:
+    """Return a phrase with its first word, a verb, in the third person ("lays eggs")."""
+    verb, _, rest = phrase.partition(" ")
+    return f"{_THIRD_PERSONS.get(verb) or _plural(verb)} {rest}".rstrip()
+
+
+def base_verb(verb: str) -> str:
+    """Return the base of a verb in the third person, "keep" of "keeps"."""
+    irregular = next((base for base, third in _THIRD_PERSONS.items() if third == verb), None)
+    if irregular:
+        return irregular
+    if verb.endswith("ies") and verb.removesuffix("s") not in _IN_IE:
+        return verb[:-3] + "y"
+    if verb.endswith(("sses", "xes", "zzes", "ches", "shes")):
+        return verb[:-2]
+    return verb.removesuffix("s")
+
+
+def gerund(phrase: str) -> str:
+    """Return a phrase with its first word, a verb, as a gerund ("laying eggs")."""
+    verb, _, rest = phrase.partition(" ")
+    if verb.endswith("ie"):
+        stem = verb[:-2] + "y"
+    elif verb.endswith("e") and not verb.endswith(("ee", "ye", "oe")) and verb != "be":
+        stem = verb[:-1]
+    else:
+        stem = _before_suffix(verb)
+    return f"{stem}ing {rest}".rstrip()
+
+
+def participle(phrase: str) -> str:
+    """Return a phrase with its first word, a verb, as a past participle ("worn on the head")."""
+    verb, _, rest = phrase.partition(" ")
+    if verb in _PARTICIPLES:
+        past = _PARTICIPLES[verb]
+    elif verb.endswith("e"):
+        past = verb + "d"
+    elif verb.endswith("y") and verb[-2:-1] not in _VOWELS:
+        past = verb[:-1] + "ied"
+    else:
+        past = _before_suffix(verb) + "ed"
+    return f"{past} {rest}".rstrip()
+
+
+def _before_suffix(verb: str) -> str:
+    """Return a verb as it is spelled before "ing" and "ed": "cutt" of "cut", "mimick" of "mimic".
+
+    A single vowel doubles a last consonant, if the verb has one syllable.
+    """
+    if verb.endswith("ic"):
+        return verb + "k"
+    closed = len(verb) > 2 and verb[-1] not in _VOWELS + "wxy" and verb[-2] in _VOWELS
+    one_vowel = closed and (verb[-3] not in _VOWELS or verb[-4:-1] == "qui")
+    syllables = len(re.findall(r"[aeiouy]+", verb.replace("qu", "q")))
+    return verb + verb[-1] if one_vowel and (syllables == 1 or verb in _DOUBLED) else verb
+
 
 _BE = word_set("is are was were am be")
 _HAVE = word_set("has have had")
@@ -25,12 +125,7 @@ _NOT = ("not", "never")
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A clause in the plain order.
-
-    Attributes:
-        tokens: "is" or "does", the subject and the rest.
-        denied: True if it is negated.
-    """
+    """A clause in the plain order: "is" or "does", the subject and the rest."""
 
     tokens: Tokens
     denied: bool
@@ -145,15 +240,16 @@ def correct_grammar(clause: Tokens) -> Iterator[Tokens]:
         yield ("is", "it", "people", *rest)
         yield ("does", "people", *rest, "it")
     else:
-        if verb in _deeds():
+        if verb in deeds():
             yield ("is", "it", participle(verb), *rest)
         yield ("does", "it", verb, *rest)
 
 
 @cache
-def _deeds() -> frozenset[str]:
+def deeds() -> frozenset[str]:
     """Return the verbs of actions that people do with a thing."""
-    return frozenset(each.split()[0] for said in table()["people"].values() for each in said)
+    said = data_file("synonyms.toml")["people"].values()
+    return frozenset(each.split()[0] for phrases in said for each in phrases)
 
 
 _ARTICLES = word_set("a an the")

@@ -1,1 +1,0 @@
-"""Answers to questions: by the rule, or by an answerer in its own words."""
