@@ -1,17 +1,19 @@
-"""`evaluate`: scores a model."""
+"""`evaluate`, `doctor` and `demo`: score a model, check it before, and show two in one table."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
-from ragen_bench.cli.shared_options import PriceOptions
-from ragen_bench.command_line import Argument, Command, Option
+from ragen_bench.cli.shared_options import JsonOptions, PriceOptions
+from ragen_bench.command_line import Argument, Command, Option, make_parser
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError
 from ragen_bench.settings.options import MODELS, EvaluationOptions
+from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
     from ragen_bench.episodes.evaluation import Evaluation
@@ -89,3 +91,87 @@ def report_interruption(evaluation: Evaluation, group_size: int, path: Path) -> 
     message = describe_interruption(len(recorded), len(tasks), path, again)
     sys.stderr.write(f"\nragen-bench: interrupted; {message}\n")
     return INTERRUPTED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doctor(JsonOptions, EvaluationOptions, Command):
+    """Checks a model before a long run.
+
+    Takes the options of `evaluate`. Checks whether the oracle reaches its optimal score, and
+    whether the model is there, responds, keeps the format, stops, respects its token limit and
+    repeats itself. Ends with exit code 1 if the run would break.
+    """
+
+    questions: Annotated[int, Option("N", "number of first turns to play")] = 8
+
+    def run(self) -> int:
+        """Print the findings as they come; return 1 if the run would break."""
+        from ragen_bench.audit.doctor import examine
+        from ragen_bench.settings.build import build_evaluation
+
+        if self.questions < 1:
+            raise UserError(f"--questions must be at least 1, got {self.questions}")
+        evaluation = build_evaluation(self)
+        if evaluation.split == "drawn":
+            raise UserError("doctor plays instances of val or test; remove --split and --draw")
+        with self.output() as content:
+            content["findings"] = []
+            for finding in examine(evaluation, self.questions):
+                detail = visible(finding.detail)
+                sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {detail}\n")
+                sys.stdout.flush()
+                content["findings"].append(finding._asdict())
+            content["failed"] = any(each["status"] == "FAIL" for each in content["findings"])
+        return 1 if content["failed"] else 0
+
+
+PLAYERS = (
+    "evaluate smollm2-135m --suite quick",
+    # The same instances of the two games that it was trained on.
+    "evaluate demo-agent --env Sokoban-v0 --env FrozenLake-v0 --limit 16",
+)
+"""The commands whose runs the demo shows, without the program's name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo(Command):
+    """Lets a language model and a small trained agent play the suite quick.
+
+    One table shows both between the random player and the oracle. Their runs are those of two
+    `evaluate` commands, with a report each. The same command resumes an interrupted one.
+    """
+
+    extra: ClassVar[str] = "hf"
+
+    def run(self) -> int:
+        """Play the missing episodes of both runs, and print the table."""
+        from ragen_bench.api import load_model, play_missing
+        from ragen_bench.scores.cost import load_prices
+        from ragen_bench.settings.run_names import default_path
+        from ragen_bench.terminal.console import plain_console
+        from ragen_bench.terminal.results import players_table, write_results
+
+        prices, console = load_prices(), plain_console()
+        evaluations = [_build_evaluation(shlex.split(words)) for words in PLAYERS]
+        summaries, lines = [], []
+        for evaluation in evaluations:
+            path = default_path(evaluation)
+            model = load_model(console, evaluation, path)
+            try:
+                with play_missing(console, evaluation, model, path) as run:
+                    summary, report = write_results(console, run, prices)
+            except KeyboardInterrupt:
+                return report_interruption(evaluation, model.group_size, path)
+            summaries.append(summary)
+            lines += [f"Run     {path}", f"Report  {report}"]
+        console.print(players_table(summaries))
+        for line in lines:
+            console.print(line, soft_wrap=True)
+        return 0
+
+
+def _build_evaluation(words: Sequence[str]) -> Evaluation:
+    from ragen_bench.settings.build import build_evaluation
+
+    options = make_parser("ragen-bench", "", {"evaluate": Evaluate}).parse(words)
+    return build_evaluation(cast(Evaluate, options), shlex.join(["ragen-bench", *words]))

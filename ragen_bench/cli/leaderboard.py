@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ragen_bench.cli.entries import verify_entry
 from ragen_bench.cli.shared_options import JsonOptions
-from ragen_bench.cli.verify import verify_entry
 from ragen_bench.command_line import Argument, Command, Group, Option
 from ragen_bench.visible import visible
 

@@ -6,27 +6,18 @@ import io
 import sys
 from collections.abc import Sequence
 
-from ragen_bench.cli.analyse import Analyse
 from ragen_bench.cli.annotate import Annotate
-from ragen_bench.cli.announce import Announce
 from ragen_bench.cli.audit import Audit
 from ragen_bench.cli.compare import Compare
-from ragen_bench.cli.demo import Demo
-from ragen_bench.cli.describe import Describe
-from ragen_bench.cli.doctor import Doctor
-from ragen_bench.cli.evaluate import Evaluate
+from ragen_bench.cli.describe import Describe, List
+from ragen_bench.cli.entries import Announce, Reproduce, Submit, Verify
+from ragen_bench.cli.evaluate import Demo, Doctor, Evaluate
 from ragen_bench.cli.export import Export
 from ragen_bench.cli.leaderboard import LEADERBOARD
-from ragen_bench.cli.list import List
 from ragen_bench.cli.plan import Plan
 from ragen_bench.cli.play import Play
-from ragen_bench.cli.replay import Replay
-from ragen_bench.cli.report import Report
-from ragen_bench.cli.reproduce import Reproduce
+from ragen_bench.cli.runs import Analyse, Replay, Report, View
 from ragen_bench.cli.sealed import SEALED
-from ragen_bench.cli.submit import Submit
-from ragen_bench.cli.verify import Verify
-from ragen_bench.cli.view import View
 from ragen_bench.command_line import Commands, Parser, make_parser, run_program
 
 COMMANDS: Commands = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.statistics import detectable_between
@@ -18,7 +17,7 @@ def percent(rate: float | None) -> str:
     return NONE if rate is None else fixed(100 * rate, 1)
 
 
-def figure(value: Any) -> str:
+def figure(value: object) -> str:
     """Return any value: integers in full, other numbers with at least three significant digits."""
     if value is None:
         return NONE
@@ -70,18 +69,17 @@ def sampling(config: RunConfig) -> str:
     return "greedy" if config.temperature == 0 else f"temperature {config.temperature}{top_p}"
 
 
-def by_measure(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def by_measure(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
     """Return the values of several environments by metric; metrics without a value are omitted.
 
-    Args:
-        rows: Metrics of each environment: numbers, lists of numbers, or nested mappings.
+    A row holds the metrics of an environment: numbers, lists of numbers, or nested mappings.
     """
     flat = [dict(_flat(row)) for row in rows]
     names = dict.fromkeys(name for row in flat for name, value in row.items() if value is not None)
     return {name: [row.get(name) for row in flat] for name in names}
 
 
-def _flat(measures: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flat(measures: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for name, value in measures.items():
         if isinstance(value, Mapping):
             yield from ((f"{name}: {inner}", item) for inner, item in _flat(value))

@@ -8,17 +8,19 @@ import re
 import secrets
 import sys
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from socket import socket
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 
 MAX_REQUEST_BYTES = 100_000
 """Maximum size of a request body, in bytes; longer ones are not parsed."""
@@ -47,12 +49,7 @@ _POLICY = f"default-src 'self'; img-src data:; {_NO_FRAME}"
 class LoopbackServer(ThreadingHTTPServer):
     """Listens on the loopback address, with a thread for each connection.
 
-    Args:
-        handler: Creates the handler of a connection.
-        port: Port number, 0 for a free one.
-
-    Raises:
-        UserError: if the port is out of range or in use.
+    Port 0 is a free one. A port that is out of range or in use raises a UserError.
     """
 
     def __init__(self, handler: Callable[..., BaseHTTPRequestHandler], port: int) -> None:
@@ -73,26 +70,14 @@ class LoopbackServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/"
 
     def serve(self, announce: Callable[[str], object]) -> None:
-        """Serve until the process is interrupted.
-
-        Args:
-            announce: Called with the URL.
-        """
+        """Call `announce` with the URL, and serve until the process is interrupted."""
         with self:
             announce(self.url)
             self.serve_forever()
 
 
 class SiteServer(LoopbackServer):
-    """Serves a directory.
-
-    Args:
-        directory: Directory of the site.
-        port: Port number, 0 for a free one.
-
-    Raises:
-        UserError: if the port is out of range or in use.
-    """
+    """Serves a directory; a port out of range or in use raises a UserError."""
 
     def __init__(self, directory: Path, port: int) -> None:
         super().__init__(partial(_SiteHandler, directory=str(directory)), port)
@@ -113,20 +98,14 @@ class _SiteHandler(SimpleHTTPRequestHandler):
         self.send_header("Cache-Control", "no-store")
         super().end_headers()
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, format: str, *arguments: object) -> None:
         """Keep the terminal quiet."""
 
 
 class RefusedError(Exception):
-    """A refused request.
+    """A refused request: HTTP status, reason in one line, and extra fields of the reply."""
 
-    Args:
-        status: HTTP status of the reply.
-        reason: Reason in one line.
-        extra: Extra fields of the reply.
-    """
-
-    def __init__(self, status: HTTPStatus, reason: str, **extra: Any) -> None:
+    def __init__(self, status: HTTPStatus, reason: str, **extra: object) -> None:
         super().__init__(reason)
         self.reply = _json_reply({"error": reason, **extra}, status)
 
@@ -151,10 +130,7 @@ class PageServer(LoopbackServer):
 
     Args:
         folder: Files of the page, with `page.html`. None if `page` renders it.
-        port: Port number, 0 for a free one.
-
-    Raises:
-        UserError: if the port is out of range or in use.
+        port: Port number, 0 for a free one; one out of range or in use raises a UserError.
     """
 
     def __init__(self, folder: Traversable | None, port: int = 0) -> None:
@@ -173,38 +149,23 @@ class PageServer(LoopbackServer):
         return f"{super().url}{self.word}/"
 
     def page(self, place: str) -> RenderedPage | None:
-        """Render the page at a path, or return None.
+        """Render the page at a path after the random word, or return None.
 
         Unlike `get` and `post`, this may run concurrently with other requests.
-
-        Args:
-            place: Path after the random word.
         """
 
     @abstractmethod
-    def get(self, place: str) -> dict[str, Any]:
-        """Return the JSON reply to a GET request of the page.
-
-        Args:
-            place: Path after the random word.
-
-        Raises:
-            RefusedError: if the path is unknown.
-        """
+    def get(self, place: str) -> JsonObject:
+        """Return the JSON reply to a GET request; an unknown path raises a RefusedError."""
 
     @abstractmethod
-    def post(self, place: str, message: Any) -> dict[str, Any]:
-        """Return the JSON reply to a message. Calls of `get` and `post` never run concurrently.
+    def post(self, place: str, message: object) -> JsonObject:
+        """Return the JSON reply to a message, any JSON value; a refusal raises a RefusedError.
 
-        Args:
-            place: Path after the random word.
-            message: Any JSON value.
-
-        Raises:
-            RefusedError: if the message is refused.
+        Calls of `get` and `post` never run concurrently.
         """
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
         """Ignore tabs that were closed before their reply."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
@@ -217,7 +178,7 @@ class _Reply(NamedTuple):
     policy: str = _POLICY
 
 
-def _json_reply(content: dict[str, Any], status: HTTPStatus = HTTPStatus.OK) -> _Reply:
+def _json_reply(content: Mapping[str, object], status: HTTPStatus = HTTPStatus.OK) -> _Reply:
     # ASCII, since responses may contain lone surrogates, which UTF-8 does not have.
     return _Reply(json.dumps(content).encode(), "application/json", status)
 
@@ -232,7 +193,7 @@ class _PageHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self._send(self._post)
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, format: str, *arguments: object) -> None:
         """Keep the terminal quiet."""
 
     def _get(self) -> _Reply:
@@ -260,12 +221,14 @@ class _PageHandler(BaseHTTPRequestHandler):
             raise not_found()
         return place
 
-    def _message(self) -> Any:
+    def _message(self) -> object:
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch("[0-9]{1,15}", length):
             raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "the request does not give its length")
         if int(length) > MAX_REQUEST_BYTES:
-            self._discard(min(int(length), _MAX_DISCARDED))
+            left = min(int(length), _MAX_DISCARDED)
+            while left > 0:
+                left -= len(self.rfile.read(min(left, _CHUNK))) or left
             raise RefusedError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
                 f"a request has at most {MAX_REQUEST_BYTES:,} bytes, and this one {int(length):,}",
@@ -274,11 +237,6 @@ class _PageHandler(BaseHTTPRequestHandler):
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "the request is not JSON") from None
-
-    def _discard(self, length: int) -> None:
-        while length > 0:
-            chunk = self.rfile.read(min(length, _CHUNK))
-            length -= len(chunk) or length
 
     def _send(self, reply_of: Callable[[], _Reply]) -> None:
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -14,7 +13,7 @@ from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import escape_invisible_lines
 
 
-def page_environment(package: str, *filters: Callable[..., Any]) -> Environment:
+def page_environment(package: str, *filters: Callable[..., object]) -> Environment:
     """Return the Jinja environment of a package's pages, which extend `frame.html`.
 
     Texts are escaped, and their invisible characters replaced, see `escape_invisible_lines`. The
@@ -39,9 +38,10 @@ def page_environment(package: str, *filters: Callable[..., Any]) -> Environment:
     return environment
 
 
-def _visible(value: Any) -> Any:
-    plain = isinstance(value, str) and not isinstance(value, Markup)
-    return escape_invisible_lines(value) if plain else value
+def _visible(value: object) -> object:
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return escape_invisible_lines(value)
+    return value
 
 
 def csp_hash(text: str) -> str:

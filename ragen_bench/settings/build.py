@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from ragen_bench.environments import is_text_env
 from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.announcements.files import read_draw_file
+from ragen_bench.models import Isolation, ServerOptions
+from ragen_bench.models.agents.sandbox import has_sealed_key
+from ragen_bench.models.api.options import OPPONENT_KEY, check_url, make_extra_body, parse_header
 from ragen_bench.models.prompt import History
 from ragen_bench.models.random_player import RandomPlayer, import_random_player
 from ragen_bench.models.registry import find_provider, prefixes_where
+from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.runs.draws import Draw
-from ragen_bench.settings.isolation import isolation_of
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.settings.run_names import DEFAULT_MAX_TOKENS
-from ragen_bench.settings.servers import opponent_of, server_of
 from ragen_bench.suites import (
     all_suites,
     answer_format_of,
@@ -30,7 +34,7 @@ from ragen_bench.suites import (
     states_form,
 )
 from ragen_envs.core.instances import Split
-from ragen_envs.core.protocol import AnswerFormat, written_form
+from ragen_envs.core.protocol import AnswerFormat, ResponseFormat, written_form
 from ragen_envs.making import board_ids
 from ragen_envs.registration import IDS
 
@@ -209,3 +213,119 @@ def _read_draw(file: Path | None, split: Split) -> Draw | None:
     if split != "drawn":
         raise UserError(f"--draw goes with --split drawn, not with --split {split}")
     return read_draw_file(file)
+
+
+_SECONDS = 600.0
+"""Default time limit for a response of a sandboxed agent."""
+
+
+def isolation_of(options: EvaluationOptions, split: Split) -> Isolation:
+    """Return where the user's agents run in an evaluation on a split.
+
+    They are sandboxed if the options say so, and wherever they could read a sealed key.
+
+    Raises:
+        UserError: An option has no effect.
+    """
+    names = [name for name in (options.model, options.opponent) if name]
+    has_agent = any(find_provider(name).user_code for name in names)
+    if options.isolate and not has_agent:
+        raise UserError(f"--isolate: for python: only, not for {' and '.join(map(repr, names))}")
+    reason = ""
+    if has_agent and split == "sealed":
+        reason = "it plays sealed instances"
+    elif has_agent and has_sealed_key():
+        reason = "the environment names a sealed key"
+    elif options.isolate:
+        reason = "--isolate"
+    if options.memory is not None and not reason:
+        raise UserError("--memory goes with --isolate")
+    if not reason:
+        return Isolation(seconds=options.timeout)
+    memory = options.memory or Isolation.memory
+    return Isolation("sandbox", memory, options.timeout or _SECONDS, reason)
+
+
+_REQUEST_ADDITIONS = ("header", "extra_body", "reasoning_effort")
+
+
+def server_of(options: EvaluationOptions) -> ServerOptions | None:
+    """Return the connection options of the model; None if it has no server and none was given.
+
+    Raises:
+        UserError: An option applies neither to the model nor to its opponent.
+    """
+    settings = _read_options(options)
+    models = [name for name in (options.model, options.opponent) if name]
+    taken = {option for model in models for option in find_provider(model).options}
+    if options.opponent_base_url and not find_provider(options.model).served:
+        taken -= {"base_url"}
+    if refused := [name for name in settings if name not in taken]:
+        names = ", ".join("--" + name.replace("_", "-") for name in refused)
+        option = refused[0] if len(refused) == 1 else "base_url"
+        where = prefixes_where(lambda provider: option in provider.options, "and")
+        raise UserError(f"{names}: for {where} only, not for {' and '.join(map(repr, models))}")
+    return _server_options(options.model, settings)
+
+
+def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> Opponent | None:
+    """Return the model's opponent; None if the options name none.
+
+    Args:
+        options: Options that `server_of` has accepted.
+        response_format: Format of the opponent's responses.
+
+    Raises:
+        UserError: The model is unknown, its server is not given, or an option lacks the one that
+            it belongs to.
+    """
+    name, url = options.opponent, options.opponent_base_url
+    if name is None:
+        for option, value in (("base-url", url), ("format", options.opponent_format)):
+            if value is not None:
+                raise UserError(f"--opponent-{option} goes with --opponent MODEL")
+        return None
+    # An unset variable of a shell leaves an empty text, which must not mean "no opponent".
+    if "" in (name, url):
+        raise UserError(
+            f"--opponent{'-base-url' if name else ''} is empty; give it, or leave it out"
+        )
+    provider, player = find_provider(name), find_provider(options.model)
+    if url is not None and not provider.served:
+        served = prefixes_where(lambda provider: provider.served, "and")
+        raise UserError(f"--opponent-base-url: for {served} only, not for {name!r}")
+    settings = _read_options(options)
+    if url is not None or (player.served and player is not provider):
+        # Settings of one server are not sent to another, secrets least of all.
+        for option in ("base_url", *_REQUEST_ADDITIONS):
+            settings.pop(option, None)
+    if url is not None:
+        settings |= {"base_url": url, "key_variable": OPPONENT_KEY}
+    if provider.name == "openai":
+        _check_url(settings.get("base_url"))
+    return Opponent(name, response_format, _server_options(name, settings))
+
+
+def _read_options(options: EvaluationOptions) -> dict[str, Any]:
+    return {name: value for name, value in options.connection.items() if value not in (None, ())}
+
+
+def _server_options(model: str, settings: Mapping[str, Any]) -> ServerOptions | None:
+    provider = find_provider(model)
+    taken = {name: value for name, value in settings.items() if name in provider.options}
+    if not taken and not provider.served:
+        return None
+    headers, extra_body, effort = (taken.pop(name, None) for name in _REQUEST_ADDITIONS)
+    return ServerOptions(
+        **taken,
+        headers=tuple(map(parse_header, headers or ())),
+        extra_body=make_extra_body(extra_body, effort),
+    )
+
+
+def _check_url(url: str | None) -> None:
+    """Refuse a missing opponent's server before any model is loaded."""
+    try:
+        check_url(url or os.environ.get("OPENAI_BASE_URL"))
+    except UserError as error:
+        raise UserError(f"the opponent: {error}; --opponent-base-url is for it alone") from None

@@ -1,14 +1,15 @@
 """Annotation: blind human ratings of trajectories, and the agreement of raters."""
 
-from ragen_bench.pages.annotation.agreement import krippendorff_alpha
-from ragen_bench.pages.annotation.ratings import (
+from ragen_bench.pages.annotation.session import (
     QUESTIONS,
     SCALE,
     Rating,
-    append_rating,
+    Session,
+    Trace,
+    krippendorff_alpha,
     read_ratings,
+    resolve_distinct,
 )
-from ragen_bench.pages.annotation.session import Session, Trace, resolve_distinct
 
 __all__ = [
     "QUESTIONS",
@@ -16,7 +17,6 @@ __all__ = [
     "Rating",
     "Session",
     "Trace",
-    "append_rating",
     "krippendorff_alpha",
     "read_ratings",
     "resolve_distinct",

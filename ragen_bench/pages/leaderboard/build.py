@@ -1,24 +1,33 @@
-"""Builds the site of a leaderboard directory."""
+"""Builds the site of a leaderboard directory, with the report of each verified entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ragen_bench.analysis import analyse
 from ragen_bench.errors import UserError
 from ragen_bench.export.card import render_card
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements.draws import DRAWS
 from ragen_bench.leaderboard.announcements.files import render_json
 from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.files import open_entry
+from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.schema import Entry
+from ragen_bench.leaderboard.strict_json import parse
 from ragen_bench.leaderboard.verify import Progress
-from ragen_bench.pages.leaderboard.entry_report import write_entry_report
 from ragen_bench.pages.leaderboard.exports import render_csv, render_json_export
 from ragen_bench.pages.leaderboard.pages import render_pages
 from ragen_bench.pages.leaderboard.ranking import build_rankings
 from ragen_bench.pages.leaderboard.reference import Source, read_reference
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry, read_site_entries
+from ragen_bench.pages.report import Home, write_report
 from ragen_bench.runs.atomic import replacing_folder
+from ragen_bench.runs.checked import read_episode
+from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.schema import EpisodeRecord
 
 _ABOUT = """\
 The entries of ragen's leaderboard, one row per entry and environment; the suite score is repeated.
@@ -66,20 +75,14 @@ def build_site(
     _check_out(out)
     sources = read_reference(leaderboard / "reference.json")
     entries, refused = read_site_entries(leaderboard, verified, progress, on_entry)
-    refused |= _find_orphans(leaderboard / "reproductions", entries, refused)
+    known = {entry.directory for entry in entries} | refused.keys()
+    reruns = {file.stem for file in (leaderboard / "reproductions").glob("*.json")}
+    for name in sorted(reruns - known):
+        refused[name] = [f"reproductions/{name}.json belongs to no entry"]
     if not refused:
         with replacing_folder(out) as draft:
             _fill(draft, leaderboard / "entries", entries, sources)
     return BuiltSite(entries, refused)
-
-
-def _find_orphans(
-    directory: Path, entries: list[SiteEntry], refused: dict[str, list[str]]
-) -> dict[str, list[str]]:
-    """Return a problem for each rerun without an entry."""
-    known = {entry.directory for entry in entries} | refused.keys()
-    names = sorted({file.stem for file in directory.glob("*.json")} - known)
-    return {name: [f"reproductions/{name}.json belongs to no entry"] for name in names}
 
 
 def _check_out(out: Path) -> None:
@@ -111,7 +114,10 @@ def _fill(
         file = draft / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", newline="\n")
-    _write_draws(draft / DRAWS, entries)
+    for draw in [entry.draw for entry in entries if entry.draw]:  # their entries link to them
+        (draft / DRAWS).mkdir(exist_ok=True)
+        file = draft / DRAWS / f"{draw.commitment}.json"
+        file.write_text(render_json(draw.as_json()), encoding="ascii", newline="\n")
     for entry in entries:
         if entry.has_report:
             packed = directory / entry.directory
@@ -121,9 +127,28 @@ def _fill(
                 raise UserError(f"{packed} {error}", exit_code=1) from None
 
 
-def _write_draws(folder: Path, entries: list[SiteEntry]) -> None:
-    """Write the draws of entries, which their pages link to."""
-    for draw in [entry.draw for entry in entries if entry.draw]:
-        folder.mkdir(exist_ok=True)
-        text = render_json(draw.as_json())
-        (folder / f"{draw.commitment}.json").write_text(text, encoding="ascii", newline="\n")
+class EntryDirectory(RunDirectory):
+    """A verified entry in `directory`, read as a run whose report goes to `path`."""
+
+    def __init__(self, directory: Path, entry: Entry, path: Path) -> None:
+        super().__init__(path, entry.run)
+        self._directory, self._entry = directory, entry
+
+    def recorded(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
+        """Yield the verified episodes, one line at a time.
+
+        An EntryError is raised if they changed after the verification.
+        """
+        with open_entry(self._directory) as files:
+            packed = PackedEpisodes(files.episodes, self._entry.episodes_bytes)
+            for line in packed.lines():
+                content = parse(line)
+                yield content, read_episode(content)
+        if packed.sha256 != self._entry.episodes_sha256:
+            raise EntryError("changed while the site was built")
+
+
+def write_entry_report(directory: Path, entry: Entry, out: Path) -> None:
+    """Write report.html of a verified entry, with the analysis of its failures."""
+    run, home = EntryDirectory(directory, entry, out), Home("Leaderboard entry", "index.html")
+    write_report(run, entry.summary.as_json(), analyse(run), home)

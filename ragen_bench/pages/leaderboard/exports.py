@@ -7,10 +7,9 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.schema import Entry, Interval
+from ragen_bench.leaderboard.schema import Interval
 from ragen_bench.pages.escaping import escape_csv_cell
 from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.reference import Source
@@ -83,15 +82,14 @@ def _describe_entry(rank: int | None, entry: SiteEntry) -> JsonObject:
 
 
 def _header() -> list[str]:
-    metrics = ["env", "episodes"]
-    for name in ("success", "score", "normalised", "random_success", "oracle_success"):
-        metrics += _columns(name)
+    metrics = ("success", "score", "normalised", "random_success", "oracle_success")
     return [
         *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
         *("apart", "rank", "entry", *_STATED, *_RUN, "verified", "reproduced", "scripted", "signs"),
         *(f"draw_{name}" for name in _DRAW),
         *_columns("suite_score"),
-        *metrics,
+        *("env", "episodes"),
+        *(column for metric in metrics for column in _columns(metric)),
     ]
 
 
@@ -104,7 +102,7 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
     common: list[Cell] = [getattr(ranking, name) for name in _RANKING]
     common.append("; ".join(ranking.apart))
     for rank, entry in ranking.places:
-        cells = [rank, entry.directory, *_statements(entry.entry), *_settings(entry.run)]
+        cells = [rank, entry.directory, *_stated_cells(entry)]
         cells += [_yes_or_no(entry.verified), _yes_or_no(entry.reproduced), entry.scripted]
         cells.append("; ".join(sign.name for sign in entry.signs))
         cells += [getattr(entry.draw, name, None) for name in _DRAW]
@@ -123,22 +121,17 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
             ]
 
 
-def _statements(entry: Entry) -> list[Cell]:
-    return [_cell(getattr(entry, name)) for name in _STATED]
+def _stated_cells(entry: SiteEntry) -> list[Cell]:
+    values = [getattr(entry.entry, name) for name in _STATED]
+    values += [_setting(entry.run, name) for name in _RUN]
+    return [_yes_or_no(value) if isinstance(value, bool) else value for value in values]
 
 
-def _settings(run: RunConfig) -> list[Cell]:
-    return [_cell(_setting(run, name)) for name in _RUN]
-
-
-def _setting(run: RunConfig, name: str) -> Any:
+def _setting(run: RunConfig, name: str) -> Cell:
     """Return an effective setting: None for a temperature that the server refused."""
     refused = name == "temperature" and name in run.left_to_server
-    return None if refused else getattr(run, name)
-
-
-def _cell(value: Any) -> Cell:
-    return _yes_or_no(value) if isinstance(value, bool) else value
+    value: Cell = None if refused else getattr(run, name)
+    return value
 
 
 def _yes_or_no(value: bool | None) -> str | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,7 +14,6 @@ from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import escape_invisible, link
 from ragen_bench.pages.leaderboard.ranking import Ranking, history, undated
 from ragen_bench.pages.leaderboard.reference import Source
-from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 from ragen_bench.pages.rendering import page_environment
 
 _SIZES = (
@@ -33,7 +32,7 @@ def render_pages(
     filters = (size, size_class, breakable, link, history, undated, reference_note)
     templates = page_environment("ragen_bench.pages.leaderboard", *filters)
 
-    def render(name: str, **content: Any) -> str:
+    def render(name: str, **content: object) -> str:
         return templates.get_template(f"pages/{name}.html").render(sources=sources, **content)
 
     escaped = [_escape_ranking(ranking) for ranking in rankings]
@@ -45,14 +44,9 @@ def render_pages(
         ranked = sum(rank is not None for rank, _ in ranking.places)
         for rank, entry in ranking.places:
             rerun = entry.reproduction or {"envs": []}
-            page = render(
-                "entry",
-                ranking=ranking,
-                rank=rank,
-                ranked=ranked,
-                entry=entry,
-                rerun_rows=[(row["env"], row) for row in rerun["envs"]],
-            )
+            rows = [(row["env"], row) for row in rerun["envs"]]
+            content = {"ranking": ranking, "rank": rank, "ranked": ranked, "entry": entry}
+            page = render("entry", rerun_rows=rows, **content)
             yield f"entries/{entry.directory}/index.html", page
 
 
@@ -83,11 +77,7 @@ def _filters(rankings: Sequence[Ranking]) -> list[tuple[str, str, list[tuple[str
     sizes = ((name, title) for name, _, title in _SIZES)
     splits = sorted({ranking.split for ranking in rankings}, reverse=True)
     return [
-        (
-            "size",
-            "Model size",
-            [*sizes, (_UNKNOWN_SIZE, "not stated")],
-        ),
+        ("size", "Model size", [*sizes, (_UNKNOWN_SIZE, "not stated")]),
         ("split", "Split", [(split, split) for split in splits]),
         ("verified", "Verified", [("yes", "yes"), ("no", "no")]),
         ("reproduced", "Reproduced", [("yes", "yes"), ("no", "no, or not tried")]),
@@ -102,14 +92,11 @@ def _axis(ranking: Ranking) -> tuple[float, float]:
 
 
 def _escape_ranking(ranking: Ranking) -> Ranking:
-    places = tuple((rank, _escape_entry(entry)) for rank, entry in ranking.places)
-    return dataclasses.replace(ranking, places=places)
-
-
-def _escape_entry(entry: SiteEntry) -> SiteEntry:
-    return dataclasses.replace(
-        entry, entry=_escape(entry.entry), reproduction=_escape(entry.reproduction)
+    places = tuple(
+        (rank, replace(each, entry=_escape(each.entry), reproduction=_escape(each.reproduction)))
+        for rank, each in ranking.places
     )
+    return replace(ranking, places=places)
 
 
 def _escape(value: Any) -> Any:

@@ -15,15 +15,9 @@ from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 class Ranking:
     """Comparable entries, which agree in all of these attributes.
 
-    Attributes:
-        suite: Name of the suite.
-        version: Version of the suite.
-        hash: Hash of the suite, over instances and specifications.
-        split: Split of the instances.
-        sealed_key_hash: Hash of a sealed split's key, else "".
-        apart: Settings that differ from the suite's defaults, usually none.
-        places: Pairs of rank and entry, best first. Scripted players and entries without a score
-            have no rank.
+    `hash` is the suite's, over instances and specifications, and `sealed_key_hash` is "" on other
+    splits. `apart` are the settings that differ from the suite's defaults. `places` are pairs of
+    rank and entry, best first; scripted players and entries without a score have no rank.
     """
 
     suite: str
@@ -56,14 +50,11 @@ def build_rankings(entries: Iterable[SiteEntry]) -> list[Ranking]:
 
 
 def compute_ranks(scores: Sequence[tuple[float, Interval]]) -> list[int]:
-    """Return the ranks of scores and their intervals.
+    """Return the ranks of scores in descending order, with their intervals.
 
     The best entry starts rank 1. A following entry whose interval overlaps that of the entry which
     started the rank shares it; the first other entry starts the next rank, which counts all above:
     1, 1, 3. No entry is ranked above a higher score.
-
-    Args:
-        scores: Scores in descending order, with their intervals.
     """
     ranks: list[int] = []
     first = 0
@@ -113,15 +104,9 @@ def _score(entry: SiteEntry) -> float:
 
 @dataclass(frozen=True)
 class Point:
-    """A dated entry.
+    """A dated entry with its score; `best` is the highest score up to and including it.
 
-    Attributes:
-        entry: The entry.
-        day: Its date.
-        score: Its suite score.
-        interval: Interval of the score.
-        best: Highest score up to and including this entry.
-        share: Position of the day between the first (0) and the last (1); 0.5 for a single day.
+    `share` is the position of the day between the first (0) and the last (1); 0.5 for a single day.
     """
 
     entry: SiteEntry
@@ -151,9 +136,11 @@ def history(ranking: Ranking) -> list[Point]:
         key=lambda point: point[:3],
     )
     best, points = float("-inf"), []
+    ends = (dated[0][0], dated[-1][0]) if dated else ()
     for day, negative, _, entry, interval in dated:
         best = max(best, -negative)
-        share = _position(day, dated[0][0], dated[-1][0])
+        now, first, last = (date.fromisoformat(text).toordinal() for text in (day, *ends))
+        share = (now - first) / (last - first) if last > first else 0.5
         points.append(Point(entry, day, -negative, interval, best, share))
     return points
 
@@ -161,8 +148,3 @@ def history(ranking: Ranking) -> list[Point]:
 def undated(ranking: Ranking) -> int:
     """Return the number of ranked entries without a date."""
     return sum(rank is not None and entry.entry.date is None for rank, entry in ranking.places)
-
-
-def _position(day: str, first: str, last: str) -> float:
-    days = [date.fromisoformat(text).toordinal() for text in (day, first, last)]
-    return (days[0] - days[1]) / (days[2] - days[1]) if days[2] > days[1] else 0.5

@@ -19,13 +19,7 @@ _MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Reported:
-    """One published row of results.
-
-    Attributes:
-        where: Place in the source, such as a table number; "" if unknown.
-        method: Name of the method.
-        scores: Scores in percent, by name.
-    """
+    """One published row: its place in the source or "", and scores in percent by name."""
 
     where: Text
     method: Text
@@ -34,15 +28,7 @@ class Reported:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A published work with results.
-
-    Attributes:
-        title: Title of the work.
-        link: URL of its page, or None.
-        settings: Settings of the measurement.
-        metric: Definition of the scores.
-        rows: The results.
-    """
+    """A published work, with the settings of its measurement and the definition of its scores."""
 
     title: Text
     link: Text | None = None
@@ -59,8 +45,7 @@ class Source:
 def read_reference(file: Path) -> tuple[Source, ...]:
     """Read the published results; () without the file.
 
-    Raises:
-        UserError: if the file is not valid; the message gives the place.
+    An invalid file raises a UserError that gives the place.
     """
     if not file.is_file():
         return ()

@@ -1,11 +1,14 @@
-"""Reads and verifies the entries of the site."""
+"""Reads and verifies the entries of the site, with their metrics and their reruns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+from pydantic_core import PydanticCustomError
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -13,30 +16,166 @@ from ragen_bench.leaderboard.announcements.draws import find_draws_near
 from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.plausibility import Sign
 from ragen_bench.leaderboard.public_lead import find_public_leads, read_scores
+from ragen_bench.leaderboard.reproduce import compare_rerun
 from ragen_bench.leaderboard.rules import nondefault_settings
-from ragen_bench.leaderboard.schema import Entry
+from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
+from ragen_bench.leaderboard.strict_json import BadJsonError, parse
 from ragen_bench.leaderboard.verify import Check, Progress, read_entry, verify
-from ragen_bench.pages.leaderboard.figures import Figures, read_figures
-from ragen_bench.pages.leaderboard.reproductions import read_reproduction
+from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.draws import Draw
-from ragen_bench.runs.schema import RunConfig
+from ragen_bench.runs.schema import Positive, RunConfig, RunDraw, Text, Whole
 from ragen_envs.core.sealed import SealedKeyError
+
+
+@dataclass(frozen=True)
+class Player:
+    """The success of the random player or the oracle in an environment, with its interval."""
+
+    success: Figure
+    success_interval: Interval
+
+
+@dataclass(frozen=True)
+class Row:
+    """An entry's metrics in one environment, with 95 % intervals.
+
+    `score` is a mean in [0, 1]; `normalised` is 0 for the random baseline and 1 for the optimal
+    score.
+    """
+
+    env: Text
+    episodes: Positive
+    success: Figure
+    success_interval: Interval
+    score: Figure
+    score_interval: Interval
+    normalised: Figure | None
+    normalised_interval: Interval | None
+    random: Player
+    oracle: Player
+
+    def __post_init__(self) -> None:
+        _check_both(self.normalised, self.normalised_interval)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The metrics of an entry, by environment in the order of the suite, and the suite score."""
+
+    suite_score: Figure | None
+    suite_interval: Annotated[Interval | None, Field(alias="suite_score_interval")]
+    rows: Annotated[tuple[Row, ...], Field(alias="envs")]
+
+    def __post_init__(self) -> None:
+        _check_both(self.suite_score, self.suite_interval)
+
+
+def read_figures(summary: JsonObject) -> Figures:
+    """Read the metrics of the untrusted summary of an entry.json.
+
+    An EntryError gives the place of a metric that is missing or not a number.
+    """
+    return read_as(_FIGURES.validate_python, summary, "summary")
+
+
+def _check_both(figure: float | None, interval: Interval | None) -> None:
+    if (figure is None) != (interval is None):
+        raise PydanticCustomError("half", "has a score without interval, or one without score")
+
+
+_FIGURES = TypeAdapter(Figures)
+
+
+_MAX_BYTES = 1 << 20
+
+
+def read_reproduction(name: str, entry: Entry, directory: Path) -> JsonObject | None:
+    """Read the rerun of the entry `name`, as `reproduce` wrote it; None without a file.
+
+    The comparison of intervals is recomputed; the rerun's values are trusted. An EntryError is
+    raised if the file belongs to another entry, or disagrees with its own intervals.
+    """
+    file = directory / f"{name}.json"
+    if not file.is_file():
+        return None
+    try:
+        with file.open("rb") as data:
+            content = parse(data.read(_MAX_BYTES))
+        rerun = read_as(_RERUN.validate_python, content)
+        _check_entry(rerun, name, entry)
+        compared = compare_rerun(entry.summary.as_json(), rerun.summary())
+    except (BadJsonError, EntryError) as error:
+        raise EntryError(f"reproductions/{file.name} {error}") from None
+    if difference := first_difference(content, compared):
+        raise EntryError(f"reproductions/{file.name} {difference}")
+    draw = rerun.draw.as_json() if entry.run.draw and rerun.draw else None
+    return {**compared, "model": rerun.model, "seed": rerun.seed, "draw": draw}
+
+
+@dataclass
+class _Score:
+    score: Annotated[Figure, Field(alias="rerun")]
+    score_interval: Annotated[Interval, Field(alias="rerun_interval")]
+
+
+@dataclass
+class _EnvScore(_Score):
+    env: Text
+
+
+@dataclass
+class _Rerun:
+    entry: Text
+    episodes_sha256: Text
+    model: Text
+    seed: Whole
+    suite: _Score
+    envs: list[_EnvScore]
+    draw: RunDraw | None = None
+
+    def summary(self) -> JsonObject:
+        """Return the scores, shaped as a summary."""
+        return {
+            "suite_score": self.suite.score,
+            "suite_score_interval": self.suite.score_interval,
+            "envs": [asdict(env) for env in self.envs],
+        }
+
+
+def _check_entry(rerun: _Rerun, name: str, entry: Entry) -> None:
+    for key, recorded, known in (
+        ("entry", rerun.entry, name),
+        ("episodes_sha256", rerun.episodes_sha256, entry.episodes_sha256),
+    ):
+        if recorded != known:
+            raise EntryError(f"{key}: is of {brief(recorded)}, the entry is {brief(known)}")
+    if entry.run.draw and (
+        rerun.draw is None
+        or rerun.draw.value == entry.run.draw.value
+        or rerun.draw.commitment != entry.run.draw.commitment
+    ):
+        raise EntryError("draw: is the entry's own, another entry's, or not there")
+    if rerun.seed == entry.run.seed:
+        raise EntryError("seed: is the entry's own")
+    if entry.summary.suite_score_interval is None:
+        raise EntryError("is of an entry without a suite score")
+    if [env.env for env in rerun.envs] != [env.env for env in entry.summary.envs]:
+        raise EntryError("envs: are not those of the entry")
+
+
+_RERUN = TypeAdapter(_Rerun)
+
 
 _PLAYERS: dict[str, Literal["floor", "ceiling"]] = {"random": "floor", "oracle": "ceiling"}
 
 
 @dataclass(frozen=True)
 class SiteEntry:
-    """An entry of the site.
+    """An entry of the site; its directory name is safe as a part of a path.
 
-    Attributes:
-        directory: Directory name, safe as a part of a path.
-        entry: Content of entry.json.
-        figures: Metrics of the summary.
-        checks: Checks of `verify`; empty if it was not run.
-        reproduction: Content of its file in `reproductions/`, or None.
-        signs: Signs of `verify` that make the responses less plausible.
-        draw: Draw for its announcement; None on splits other than `drawn`.
+    `checks` and `signs` are those of `verify`, empty if it was not run. `reproduction` is the
+    content of the file in `reproductions/`. `draw` is the draw for its announcement, on the split
+    `drawn`.
     """
 
     directory: str
@@ -83,34 +222,15 @@ class SiteEntry:
         return self.verified and self.run.split != "sealed"
 
 
-def list_entries(leaderboard: Path) -> list[Path]:
-    """Return the files of `entries/` that are not hidden, sorted by name.
-
-    Raises:
-        UserError: if there is no such directory.
-    """
-    entries = leaderboard / "entries"
-    if not entries.is_dir():
-        raise UserError(f"{leaderboard} has no entries/; give the directory of a leaderboard")
-    return sorted(path for path in entries.iterdir() if not path.name.startswith("."))
-
-
 def read_site_entry(
     path: Path,
     reproductions: Path,
     verified: bool = True,
     progress: Progress = lambda *_: None,
 ) -> SiteEntry:
-    """Read an entry for the site.
+    """Read an entry for the site; an EntryError has the reasons for a refusal.
 
-    Args:
-        path: Directory of the entry.
-        reproductions: Directory of the reruns.
-        verified: Replay the entry; otherwise check only its form and settings.
-        progress: Called as episodes are replayed.
-
-    Raises:
-        EntryError: if it is refused, with the reasons.
+    An entry that is not `verified` is not replayed: only its form and settings are checked.
     """
     checks: tuple[Check, ...] = ()
     signs: tuple[Sign, ...] = ()
@@ -139,22 +259,17 @@ def read_site_entries(
     progress: Progress,
     on_entry: Callable[[str, list[str]], None] = lambda *_: None,
 ) -> tuple[list[SiteEntry], dict[str, list[str]]]:
-    """Read the entries of a leaderboard.
+    """Read the entries of a leaderboard, and replay those that are to be `verified`.
 
-    Args:
-        leaderboard: Directory with `entries/` and optionally `reproductions/`.
-        verified: Replay the entries.
-        progress: Called as episodes of an entry are replayed.
-        on_entry: Called after each entry, with its name and the reasons for a refusal.
-
-    Returns:
-        The entries sorted by name, and the reasons for refusals by name.
-
-    Raises:
-        UserError: if there are no entries.
+    `on_entry` is called after each entry, with its name and the reasons for a refusal. Returns the
+    entries sorted by name, and the reasons for refusals by name. Without entries/ it raises a
+    UserError.
     """
     entries, refused = [], {}
-    for path in list_entries(leaderboard):
+    folder = leaderboard / "entries"
+    if not folder.is_dir():
+        raise UserError(f"{leaderboard} has no entries/; give the directory of a leaderboard")
+    for path in sorted(path for path in folder.iterdir() if not path.name.startswith(".")):
         problems: list[str] = []
         try:
             entries.append(read_site_entry(path, leaderboard / "reproductions", verified, progress))

@@ -1,54 +1,31 @@
-"""An interactive episode and its history."""
+"""An interactive episode, its history, and the summary at its end."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
-from ragen_bench.suites import env_id, make_env, split_name
+from ragen_bench.suites import env_id, make_env, plays, split_name
 from ragen_envs.core.instances import Split
+from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.sums import sum_in_order
 
 
 @dataclass(frozen=True)
 class EpisodeChoice:
-    """The settings of an episode.
-
-    Attributes:
-        env: Full environment id.
-        split: Split of the instances.
-        seed: Instance in the split.
-        noise_seed: Seed of the noise.
-    """
+    """The settings of an episode: a full environment id, an instance, and the seed of the noise."""
 
     env: str
     split: Split
     seed: int
     noise_seed: int
 
-    @property
-    def following(self) -> EpisodeChoice:
-        """Settings of the episode on the next instance."""
-        return replace(self, seed=self.seed + 1)
-
-    def make(self) -> AnyEnv:
-        """Make the environment, with plain responses; it is not reset yet."""
-        return make_env(self.env, self.split, "plain")
-
 
 def choose_episode(name: str, split: str, seed: int, noise_seed: int) -> EpisodeChoice:
-    """Return the settings that a command names.
+    """Return the settings that a command names; the id may lack its namespace.
 
-    Args:
-        name: Environment id, with or without the namespace.
-        split: Name of the split.
-        seed: Instance in the split.
-        noise_seed: Seed of the noise.
-
-    Raises:
-        UserError: for an unknown environment or split, or a number below 0.
+    An unknown environment or split, or a number below 0, raises a UserError.
     """
     if seed < 0 or noise_seed < 0:
         raise UserError("--seed and --noise-seed are at least 0")
@@ -56,13 +33,7 @@ def choose_episode(name: str, split: str, seed: int, noise_seed: int) -> Episode
 
 
 class Turn(NamedTuple):
-    """One turn of an episode.
-
-    Attributes:
-        observation: Observation before the response.
-        answer: Response of the player.
-        reward: Reward of the response.
-    """
+    """One turn of an episode: the observation, the response to it and its reward."""
 
     observation: str
     answer: str
@@ -70,23 +41,11 @@ class Turn(NamedTuple):
 
 
 class HumanEpisode:
-    """An episode and its history.
-
-    Args:
-        choice: Settings of the episode.
-
-    Attributes:
-        env: The environment, with the legal actions and the remaining budget.
-        turns: Finished turns.
-        observation: Current observation.
-        info: Latest `info` of the environment.
-        over: Whether the episode has ended.
-        truncated: Whether the budget ended it.
-    """
+    """An episode and its history; `truncated` says that the budget ended it."""
 
     def __init__(self, choice: EpisodeChoice) -> None:
         self.choice = choice
-        self.env = choice.make()
+        self.env = make_env(choice.env, choice.split, "plain")
         self.turns: list[Turn] = []
         self.over = self.truncated = False
         self.observation, self.info = self.env.reset(
@@ -99,11 +58,7 @@ class HumanEpisode:
         return sum_rewards(self.turns)
 
     def play(self, answer: str) -> None:
-        """Take a response, which may be any text.
-
-        Raises:
-            ResetNeeded: after the end.
-        """
+        """Take a response, which may be any text."""
         observation, reward, terminated, truncated, info = self.env.step(answer)
         self.turns.append(Turn(self.observation, answer, reward))
         self.observation, self.info = observation, info
@@ -113,3 +68,58 @@ class HumanEpisode:
 def sum_rewards(turns: list[Turn]) -> float:
     """Return the sum of the rewards, rounded to nine digits."""
     return round(sum_in_order(turn.reward for turn in turns), 9)
+
+
+_MEANS = {
+    "r_type": "the right kind of product",
+    "r_att": "attributes that it has",
+    "r_option": "options that were chosen",
+    "r_price": "within the price",
+    "title_score": "nouns of the title",
+}
+"""Keys of `info` that add up to the reward, with their meanings."""
+
+
+class Ending(NamedTuple):
+    """The end of an episode.
+
+    `ceiling` is the expected score of the best player, `total` the return, and `parts` are the
+    terms of the reward, if the game reports them. `score` is None if a third-party environment
+    reports none; `oracle` holds the oracle's turns in the same episode, and is empty without an
+    oracle.
+    """
+
+    verdict: str
+    score: float | None
+    ceiling: float | None
+    total: float
+    parts: dict[str, float]
+    oracle: list[Turn]
+
+    @property
+    def oracle_total(self) -> float:
+        """Return of the oracle."""
+        return sum_rewards(self.oracle)
+
+
+def describe_ending(episode: HumanEpisode) -> Ending:
+    """Return the end of a finished episode, with the oracle's turns in the same episode."""
+    info = episode.info
+    parts = {f"{key}, {meaning}": info[key] for key, meaning in _MEANS.items() if key in info}
+    turns: list[Turn] = []
+    if plays("oracle", episode.choice.env):
+        oracle = HumanEpisode(episode.choice)
+        while not oracle.over:
+            oracle.play(oracle_answer(oracle.env))
+        turns = oracle.turns
+    return Ending(_verdict(episode), info["score"], info["ceiling"], episode.total, parts, turns)
+
+
+def _verdict(episode: HumanEpisode) -> str:
+    if episode.info["success"]:
+        return "Solved"
+    if episode.truncated:
+        return "Out of budget"
+    if episode.info["success"] is None:
+        return "The episode is over"
+    return "Solved in part" if episode.info["score"] > 0 else "Lost"

@@ -31,13 +31,7 @@ def write_report(
     analysis: JsonObject | None = None,
     home: Home | None = None,
 ) -> Path:
-    """Write report.html into the run directory, see `report_pieces`.
-
-    Episodes are read as a stream.
-
-    Returns:
-        Path of the report.
-    """
+    """Write report.html into the run directory, see `report_pieces`; return its path."""
     path = run.path / "report.html"
     with replacing(path) as page:
         # Names may contain lone surrogates, which UTF-8 does not have.

@@ -11,7 +11,6 @@ import json
 import math
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from ragen_bench.environments import find_class
 from ragen_bench.json_types import JsonObject
@@ -36,13 +35,10 @@ _NO_LABEL = -1
 
 
 class Pack:
-    """Packs the episodes of a run.
+    """Packs the episodes of a run, which are read once, one chunk at a time.
 
-    Args:
-        episodes: Episodes in any order; read once, one chunk at a time.
-        envs: Environment ids, in the order of the page.
-        labels: Failure labels by `ENV/INDEX/SAMPLE`, for some episodes.
-        prompt: Parts of the model's prompt, if the page shows it.
+    `envs` are in the order of the page, and `labels` are the failure labels of some episodes by
+    `ENV/INDEX/SAMPLE`. `prompt` has the parts of the model's prompt, if the page shows it.
     """
 
     def __init__(
@@ -56,7 +52,7 @@ class Pack:
         self._envs = list(envs)
         self._labels = labels
         self._prompt = prompt
-        self._rows: list[list[Any]] = []
+        self._rows: list[tuple[int, int, int, int, int, int, float, int, int]] = []
         self._outcomes: dict[str, int] = {}
         self._label_names: dict[str, int] = {}
 
@@ -69,7 +65,7 @@ class Pack:
             if chunk and size + len(text) > CHUNK_CHARACTERS:
                 yield _compress(f"[{','.join(chunk)}]")
                 chunk, size, closed = [], 0, closed + 1
-            self._rows.append([*self._row(episode), closed, len(chunk)])
+            self._add_row(episode, closed, len(chunk))
             chunk.append(text)
             size += len(text)
         if chunk:
@@ -83,53 +79,44 @@ class Pack:
         position in the chunk. Rows are sorted by environment, index and sample. The instance index
         is a string, since JavaScript would round a large seed.
         """
-        return _compress(
-            _json(
-                {
-                    "envs": self._envs,
-                    "outcomes": list(self._outcomes),
-                    "labels": list(self._label_names),
-                    "prompt": self._prompt,
-                    "rows": [
-                        [env, str(index), *rest]
-                        for env, index, *rest in sorted(self._rows, key=lambda row: row[:3])
-                    ],
-                }
-            )
-        )
+        rows = sorted(self._rows, key=lambda row: row[:3])
+        content = {
+            "envs": self._envs,
+            "outcomes": list(self._outcomes),
+            "labels": list(self._label_names),
+            "prompt": self._prompt,
+            "rows": [[env, str(index), *rest] for env, index, *rest in rows],
+        }
+        return _compress(_json(content))
 
-    def _row(self, episode: EpisodeRecord) -> list[Any]:
+    def _add_row(self, episode: EpisodeRecord, chunk: int, position: int) -> None:
         env, index, sample = episode.env, episode.index, episode.sample
         outcome = self._outcomes.setdefault(episode.outcome, len(self._outcomes))
         label = self._labels.get(f"{env}/{index}/{sample}")
-        label_number = (
-            _NO_LABEL
-            if label is None
-            else self._label_names.setdefault(label, len(self._label_names))
-        )
-        turns, episode_return = len(episode.turns), episode.episode_return
-        return [self._envs.index(env), index, sample, outcome, label_number, turns, episode_return]
+        number = _NO_LABEL
+        if label is not None:
+            number = self._label_names.setdefault(label, len(self._label_names))
+        turns, total = len(episode.turns), episode.episode_return
+        key = self._envs.index(env), index, sample
+        self._rows.append((*key, outcome, number, turns, total, chunk, position))
 
 
 def _select_fields(episode: EpisodeRecord) -> JsonObject:
-    """Return the fields that the page shows."""
+    """Return the fields that the page shows, an opponent's replies and their counts in words."""
     fields = episode.as_json()
     selected = {name: fields[name] for name in _FIELDS}
-    return selected | _describe_opponent(fields) if "opponent" in fields else selected
-
-
-def _describe_opponent(episode: JsonObject) -> JsonObject:
-    """Return an episode's turns with the opponent's replies in words, and their counts."""
-    game = find_class(episode["env"])
+    if "opponent" not in fields:
+        return selected
+    game = find_class(fields["env"])
     turns = [
-        {**turn, "opponent": {**turn["opponent"], **game.report_reply(turn["opponent"])._asdict()}}
+        turn | {"opponent": turn["opponent"] | game.report_reply(turn["opponent"])._asdict()}
         if "opponent" in turn
         else turn
-        for turn in episode["turns"]
+        for turn in fields["turns"]
     ]
-    counts = describe_replies(episode["env"], episode["opponent"])
-    overflowed = episode["opponent"]["overflowed"]
-    return {"turns": turns, "opponent": {"counts": counts, "overflowed": overflowed}}
+    counts = describe_replies(fields["env"], fields["opponent"])
+    overflowed = fields["opponent"]["overflowed"]
+    return {**selected, "turns": turns, "opponent": {"counts": counts, "overflowed": overflowed}}
 
 
 def _compress(text: str) -> str:
@@ -137,14 +124,14 @@ def _compress(text: str) -> str:
     return b64encode(gzip.compress(text.encode("ascii"), compresslevel=6, mtime=0)).decode("ascii")
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False)
     except ValueError:  # Python accepts NaN in JSON, browsers do not
         return json.dumps(_name_nonfinite(value), separators=(",", ":"))
 
 
-def _name_nonfinite(value: Any) -> Any:
+def _name_nonfinite(value: object) -> object:
     """Replace non-finite numbers by their names."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

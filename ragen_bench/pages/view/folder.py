@@ -1,40 +1,200 @@
-"""Finds the runs in a folder. Links are not followed, so nothing outside is read."""
+"""The runs in a folder, with their metrics so far; each is read again only where it changed.
+
+Links are not followed, so nothing outside is read.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.view.listed_run import ListedRun, RunRow
+from ragen_bench.runs.directory import RunDirectory, read_run
+from ragen_bench.runs.episode_reader import EpisodeReader
+from ragen_bench.runs.json_lines import RESUME
+from ragen_bench.runs.schema import EpisodeRecord, RunConfig
+from ragen_bench.statistics import Estimate, clustered_bootstrap, mean, mean_estimate, mean_of
+
+_Clusters = dict[int, list[float]]
+"""Values of episodes by instance."""
+_Stamp = tuple[int, int, int, int] | None
+"""Device, inode, size and change time of a file or folder; None if it is missing."""
+
+
+class Figure(NamedTuple):
+    """The main metric of a run: a rate in [0, 1] or a return, as a mean over environments."""
+
+    of: Literal["success", "return"]
+    mean: Estimate
+    envs: int
+
+
+class Tally:
+    """Running totals of a run's episodes."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self._successes: defaultdict[str, _Clusters] = defaultdict(dict)
+        self._returns: defaultdict[str, _Clusters] = defaultdict(dict)
+        self._with_success: set[str] = set()
+
+    def add(self, episode: EpisodeRecord) -> None:
+        """Add an episode."""
+        env, index = episode.env, episode.index
+        self.outcomes[episode.outcome] += 1
+        self._successes[env].setdefault(index, []).append(float(episode.success or 0))
+        self._returns[env].setdefault(index, []).append(episode.episode_return)
+        if episode.success is not None:
+            self._with_success.add(env)
+
+    def figure(self) -> Figure | None:
+        """Return the success rate if an environment has one, else the return of a single one.
+
+        None without episodes, and for several environments without success, whose returns have no
+        meaningful mean.
+        """
+        if self._with_success:
+            envs = [env for env in self._successes if env in self._with_success]
+            rates = [mean_estimate(list(self._successes[env].values())) for env in envs]
+            return Figure("success", mean_of(rates), len(rates))
+        if len(self._returns) != 1:
+            return None
+        (clusters,) = self._returns.values()
+        values = [value for cluster in clusters.values() for value in cluster]
+        interval = clustered_bootstrap(list(clusters.values()))
+        return Figure("return", Estimate(mean(values), interval), 1)
+
+
+class _Stamps(NamedTuple):
+    """The state of a run directory, to detect changes."""
+
+    config: _Stamp
+    episodes: _Stamp
+    folder: _Stamp
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """The row of a run in the list.
+
+    `id` identifies the run in URLs, and `place` is its directory, relative to the folder. `config`
+    is None if run.json cannot be read; then `problem` is the reason, in one line.
+    """
+
+    id: str
+    place: str
+    config: RunConfig | None = None
+    episodes: int = 0
+    outcomes: tuple[str, ...] = ()
+    figure: Figure | None = None
+    problem: str = ""
+
+    @property
+    def state(self) -> str:
+        """`complete`, `incomplete` or `unreadable`."""
+        if self.config is None:
+            return "unreadable"
+        return "complete" if self.episodes == self.config.planned else "incomplete"
+
+
+class ListedRun:
+    """A run in a folder; the folder's path `root` has no links."""
+
+    def __init__(self, root: Path, path: Path) -> None:
+        self.id = hashlib.sha256(os.fsencode(path.relative_to(root))).hexdigest()[:16]
+        self._root = root
+        self._path = path
+        self._stamps: _Stamps | None = None
+        self._growing: tuple[RunConfig, EpisodeReader, Tally] | None = None
+        self._place = str(path.relative_to(root))
+        self._row = RunRow(self.id, self._place)
+
+    def open(self) -> RunDirectory:
+        """Open the run directory.
+
+        It raises a UserError if this is not a run, or a link in it leads out of the folder.
+        """
+        for file in self._path.iterdir():
+            # Path.resolve raises for a link to itself, before Python 3.13.
+            if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(self._root):
+                raise UserError(f"{file} is a link that leads out of the folder")
+        return read_run(self._path)
+
+    def row(self) -> RunRow:
+        """Return the current row of the list."""
+        path = self._path
+        stamps = _Stamps(_stamp(path / "run.json"), _stamp(path / "episodes.jsonl"), _stamp(path))
+        if stamps != self._stamps:
+            try:
+                self._row = self._read(stamps)
+            except (UserError, OSError) as error:
+                self._growing = None
+                self._row = RunRow(self.id, self._place, problem=self._describe(error))
+            self._stamps = stamps
+        return self._row
+
+    def _describe(self, error: UserError | OSError) -> str:
+        if isinstance(error, OSError):
+            return f"{Path(error.filename or self._path).name}: {error.strerror}"
+        # Relative paths, and without advice for those who run an evaluation.
+        message = str(error).replace(f"{self._root}{os.sep}", "")
+        for advice in (RESUME, "choose another --out"):
+            message = message.removesuffix(f"; {advice}")
+        return message
+
+    def _read(self, stamps: _Stamps) -> RunRow:
+        """Read the added episodes, or the whole run if it changed otherwise."""
+        run, before = self.open(), self._stamps
+        if self._growing and before and _has_grown(before, stamps):
+            try:
+                return self._add_episodes(*self._growing)
+            except UserError:
+                pass  # another file reuses the inode: read it from its start
+        self._growing = run.config, EpisodeReader(run.episodes_file, run.config), Tally()
+        return self._add_episodes(*self._growing)
+
+    def _add_episodes(self, config: RunConfig, reader: EpisodeReader, tally: Tally) -> RunRow:
+        for _, episode in reader.added():
+            tally.add(episode)
+        outcomes = tally.outcomes
+        figure = tally.figure()
+        return RunRow(self.id, self._place, config, outcomes.total(), tuple(outcomes), figure)
+
+
+def _stamp(file: Path) -> _Stamp:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_ctime_ns
+
+
+def _has_grown(before: _Stamps, now: _Stamps) -> bool:
+    """Return whether lines may have been added without any other change."""
+    old, new = before.episodes, now.episodes
+    if before.config != now.config or new is None:
+        return False
+    return old is None or (old[:2] == new[:2] and old[2] <= new[2])
+
 
 _MAX_DEPTH = 32
 """Maximum folder depth, since an untrusted folder may be arbitrarily deep."""
 
 
 class Listing(NamedTuple):
-    """The runs in a folder.
-
-    Attributes:
-        rows: Runs, sorted by path.
-        notes: Skipped folders, one line per kind.
-    """
+    """The runs in a folder, sorted by path, and notes on skipped folders, one line per kind."""
 
     rows: list[RunRow]
     notes: list[str]
 
 
 class RunsFolder:
-    """The runs in a folder, which are read again only where they changed.
-
-    Args:
-        path: The folder.
-
-    Raises:
-        UserError: if the path is not a folder.
-    """
+    """The runs in a folder, which are read again only where they changed."""
 
     def __init__(self, path: Path) -> None:
         if not path.is_dir():
@@ -49,14 +209,17 @@ class RunsFolder:
     def list_runs(self) -> Listing:
         """Return the current runs."""
         self._find()
-        return Listing([run.row() for run in self._runs.values()], list(self._notes()))
+        notes = []
+        if self._links:
+            notes.append(f"Links to folders are not followed: {self._links} below this folder.")
+        if self._unread:
+            notes.append(f"Folders that cannot be read: {self._unread}.")
+        if self._deep:
+            notes.append(f"Folders more than {_MAX_DEPTH} deep are not looked into: {self._deep}.")
+        return Listing([run.row() for run in self._runs.values()], notes)
 
     def run(self, id: str) -> ListedRun:
-        """Return the run with an id.
-
-        Raises:
-            UserError: if there is none.
-        """
+        """Return the run with an id; a UserError if there is none."""
         self._find()
         for run in self._runs.values():
             if run.id == id:
@@ -71,7 +234,11 @@ class RunsFolder:
 
     def _paths(self) -> Iterator[Path]:
         """Yield the run directories, sorted by path and without hidden folders."""
-        for folder, names, files in os.walk(self._root, onerror=self._count_unread):
+
+        def count_unread(_error: OSError) -> None:
+            self._unread += 1
+
+        for folder, names, files in os.walk(self._root, onerror=count_unread):
             names[:] = sorted(name for name in names if not name.startswith("."))
             if names and len(Path(folder).relative_to(self._root).parts) >= _MAX_DEPTH:
                 self._deep += 1
@@ -79,14 +246,3 @@ class RunsFolder:
             self._links += sum((Path(folder) / name).is_symlink() for name in names)
             if "run.json" in files:
                 yield Path(folder)
-
-    def _count_unread(self, _error: OSError) -> None:
-        self._unread += 1
-
-    def _notes(self) -> Iterator[str]:
-        if self._links:
-            yield f"Links to folders are not followed: {self._links} below this folder."
-        if self._unread:
-            yield f"Folders that cannot be read: {self._unread}."
-        if self._deep:
-            yield f"Folders more than {_MAX_DEPTH} deep are not looked into: {self._deep}."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 
 from jinja2 import UndefinedError
 
 from ragen_bench.analysis import analyse
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.comparison import render_comparison
 from ragen_bench.pages.local_server import PageServer, RenderedPage, not_found
 from ragen_bench.pages.rendering import page_environment
@@ -29,14 +29,8 @@ from ragen_envs.core.sealed import SealedKeyError
 class ViewServer(PageServer):
     """Serves a list of the runs in a folder, their reports, and comparisons.
 
-    Pages are rendered at each request, and nothing is written.
-
-    Args:
-        folder: Folder of the runs.
-        port: Port number, 0 for a free one.
-
-    Raises:
-        UserError: if there is no such folder, or the port is out of range or in use.
+    Pages are rendered at each request, and nothing is written. A missing folder, or a port that is
+    out of range or in use, raises a UserError.
     """
 
     def __init__(self, folder: Path, port: int = 0) -> None:
@@ -59,11 +53,11 @@ class ViewServer(PageServer):
             return RenderedPage(text, HTTPStatus.CONFLICT)
         return None if place else RenderedPage(self._list())
 
-    def get(self, _place: str) -> dict[str, Any]:
+    def get(self, _place: str) -> JsonObject:
         """Refuse every request, since there are only pages."""
         raise not_found()
 
-    def post(self, _place: str, _message: Any) -> dict[str, Any]:
+    def post(self, _place: str, _message: object) -> JsonObject:
         """Refuse every message, since nothing can be changed."""
         raise not_found()
 

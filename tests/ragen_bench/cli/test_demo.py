@@ -3,7 +3,7 @@
 import json
 import re
 
-from ragen_bench.cli import demo
+from ragen_bench.cli import evaluate
 from ragen_bench.cli.main import main
 from ragen_bench.suites import SUITES
 
@@ -15,7 +15,7 @@ SCRIPTED = (
 
 def test_one_table_spans_both_players_and_the_same_command_goes_on(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(demo, "PLAYERS", SCRIPTED)
+    monkeypatch.setattr(evaluate, "PLAYERS", SCRIPTED)
     assert main(["demo"]) == 0
     printed = capsys.readouterr().out
     table = re.search(r"─\n(.*?)\n\n-: not played", printed, re.DOTALL)[1].splitlines()
@@ -42,5 +42,5 @@ def test_one_table_spans_both_players_and_the_same_command_goes_on(tmp_path, mon
 
 
 def test_the_agent_plays_instances_that_the_suite_has():
-    whole, part = (demo._build_evaluation(words.split()) for words in demo.PLAYERS)
+    whole, part = (evaluate._build_evaluation(words.split()) for words in evaluate.PLAYERS)
     assert part.instances.items() < whole.instances.items() == SUITES["quick"].instances.items()

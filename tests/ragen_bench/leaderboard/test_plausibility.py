@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from ragen_bench.cli.verify import verify_entry
+from ragen_bench.cli.entries import verify_entry
 from ragen_bench.leaderboard import verify
 from ragen_bench.leaderboard.plausibility import Plausibility, probability_of_at_least
 from ragen_bench.models import Completion

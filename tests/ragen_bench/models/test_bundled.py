@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ragen_bench.cli.demo import PLAYERS
+from ragen_bench.cli.evaluate import PLAYERS
 from ragen_bench.cli.main import main
 from ragen_bench.errors import UserError
 from ragen_bench.models import bundled

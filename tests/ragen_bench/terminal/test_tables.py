@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 
 from ragen_bench.cli import audit
-from ragen_bench.cli.analyse import failure_table, reasoning_table
 from ragen_bench.cli.compare import comparison_table, comparisons_table
+from ragen_bench.cli.runs import failure_table, reasoning_table
 from ragen_bench.terminal.results import summary_table
 from ragen_envs.registration import IDS, OPPONENT_IDS
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.comparison import render_comparison
-from ragen_bench.pages.comparison.html import signed
+from ragen_bench.pages.comparison import render_comparison, signed
 
 FIGURES = {"a": 0.5, "b": 0.25, "difference": 0.25, "interval": [0.1, 0.4], "detectable": 0.3}
 RUN = {"model": "m", "run": "r", "episodes": 4, "planned": 4}

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.view.folder import RunsFolder
-from ragen_bench.pages.view.listed_run import Tally
+from ragen_bench.pages.view.folder import RunsFolder, Tally
 from ragen_bench.runs.checked import read_episode
 from ragen_bench.scores.metrics import compute_metrics
 from ragen_bench.statistics import wilson

@@ -1,18 +1,127 @@
-"""`analyse`: why a run's episodes failed, and how the model reasoned."""
+"""`report`, `replay`, `view` and `analyse`: the results of runs, recomputed from their records."""
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ragen_bench.cli.shared_options import JsonOptions, ThirdPartyOptions
-from ragen_bench.command_line import Argument, Command
+from ragen_bench.cli.shared_options import (
+    JsonOptions,
+    PriceOptions,
+    ReplayOptions,
+    ThirdPartyOptions,
+)
+from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
 
 if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject
     from ragen_bench.terminal.tables import MetricsTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(PriceOptions, ReplayOptions, Command):
+    """Prints a run's table and writes its HTML report."""
+
+    directory: Annotated[Path, Argument("RUN")]
+    confidence: Annotated[
+        float | None, Option("P", "also print success with intervals of P per cent")
+    ] = None
+    exact: Annotated[bool, Option(None, "also print Clopper and Pearson's exact intervals")] = False
+
+    def run(self) -> int:
+        """Recompute the summary, print it, and write the report."""
+        from ragen_bench.runs.directory import read_run
+        from ragen_bench.scores.cost import load_prices
+        from ragen_bench.scores.metrics import estimate_success
+        from ragen_bench.terminal.console import plain_console
+        from ragen_bench.terminal.results import show_results, success_lines
+
+        self.import_named()
+        run, prices = read_run(self.directory), load_prices(self.prices)
+        if next(run.episodes(), None) is None:
+            raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
+        console = plain_console()
+        lines = []
+        if self.exact or self.confidence is not None:
+            level = 0.95 if self.confidence is None else self.confidence / 100
+            lines = success_lines(
+                estimate_success(run.episodes(), level, self.exact), level, self.exact
+            )
+        show_results(console, run, prices)
+        for line in lines:
+            console.print(line, soft_wrap=True)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay(ReplayOptions, Command):
+    """Recomputes a run from its responses and compares.
+
+    Plays every episode of a run again from its responses alone and compares every field of the
+    record. Ends with exit code 1 if anything differs.
+    """
+
+    directory: Annotated[Path, Argument("RUN")]
+
+    def run(self) -> int:
+        """Print a line for each difference; return 1 if there is one."""
+        from ragen_bench.episodes.replay import replay
+        from ragen_bench.runs.config_check import config_differences
+        from ragen_bench.runs.directory import read_run
+        from ragen_bench.terminal.console import plain_console
+        from ragen_bench.terminal.progress import replay_bar
+
+        self.import_named()
+        run, console = read_run(self.directory), plain_console()
+        with console.status("Computing the specifications of the environments ..."):
+            differences = list(config_differences(run.config))
+        for difference in differences:
+            console.print(f"run.json  {difference}", soft_wrap=True)
+        replayed = unequal = 0
+        with replay_bar(console, run) as advance:
+            for key, problem in replay(run.config, run.episodes()):
+                replayed += 1
+                advance()
+                if problem:
+                    unequal += 1
+                    console.print(f"{'/'.join(map(str, key))}  {problem}", soft_wrap=True)
+        if not replayed:
+            raise UserError(f"{run.path} holds no finished episode yet", exit_code=1)
+        specification = "differs, see above" if differences else "as this version computes it"
+        console.print(f"Specification: {specification}.")
+        console.print(
+            f"Replayed {replayed:,} of {run.config.planned:,} planned episodes: "
+            f"{replayed - unequal:,} equal, {unequal:,} different."
+        )
+        return 1 if differences or unequal else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class View(ReplayOptions, Command):
+    """Shows all runs below a folder on a page.
+
+    Lists their metrics, which are updated while a run is written, opens their reports and compares
+    the ticked ones. Only this machine can open the page, and nothing is written.
+    """
+
+    folder: Annotated[Path, Argument("DIR", "folder of the runs")] = Path("runs")
+    port: Annotated[int, Option("N", "port of the page; 0 is a free one")] = 0
+
+    def run(self) -> int:
+        """Serve the page until Ctrl-C."""
+        from ragen_bench.pages.view import ViewServer
+
+        self.import_named()
+        ViewServer(self.folder, self.port).serve(_print_address)
+        return 0
+
+
+def _print_address(url: str) -> None:
+    sys.stdout.write(f"View at {url} - Ctrl-C ends.\n")
+    sys.stdout.flush()
 
 
 @dataclass(frozen=True, kw_only=True)
