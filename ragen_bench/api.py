@@ -8,7 +8,6 @@ from dataclasses import replace
 from io import StringIO
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -38,7 +37,7 @@ _WIDE = 110
 
 
 def evaluate(  # noqa: PLR0913  # one for each option of the command
-    model: str | Callable[..., Any],
+    model: str | Callable[..., object],
     *,
     suite: str | None = Default.suite,
     env: str | Iterable[str] = Default.env,
@@ -141,13 +140,8 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
 def load_model(console: Console, evaluation: Evaluation, path: Path | None = None) -> Model:
     """Load the model of an evaluation, and its opponent.
 
-    Args:
-        console: Console that shows the wait.
-        evaluation: The evaluation.
-        path: Run directory, which is checked before the model is loaded.
-
-    Raises:
-        UserError: If the directory holds something else, or the model cannot be loaded.
+    The run directory is checked before. A directory of something else, or a model that cannot be
+    loaded, raises a UserError.
     """
     if path:
         refuse_early(evaluation, path)
@@ -167,14 +161,7 @@ def play_missing(
 ) -> Iterator[RunDirectory]:
     """Play the missing episodes of a run, show the progress, and yield the locked run directory.
 
-    Args:
-        console: Console for the progress; a quiet one shows nothing.
-        evaluation: The evaluation.
-        model: Model of the evaluation, with its opponent.
-        path: Run directory.
-
-    Raises:
-        UserError: As `ragen_bench.episodes.evaluation.play_run`.
+    A quiet console shows nothing. Errors are those of `ragen_bench.episodes.evaluation.play_run`.
     """
     total = len(evaluation.tasks())
     bar = Progress(
@@ -215,7 +202,7 @@ def play_missing(
 _NAMES = tuple(Default.__dataclass_fields__)
 
 
-def _name_model(model: str | Callable[..., Any]) -> str:
+def _name_model(model: str | Callable[..., object]) -> str:
     """Return the name of a model; for a callable, the name by which it can be imported."""
     if isinstance(model, str):
         return model

@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from types import NoneType
@@ -27,6 +27,7 @@ from ragen_bench.errors import (
     nearest,
     unknown,
 )
+from ragen_bench.json_types import JsonObject
 from ragen_bench.visible import visible
 
 
@@ -34,10 +35,8 @@ from ragen_bench.visible import visible
 class Option:
     """Help and metavar of an option, `--the-field METAVAR`.
 
-    Attributes:
-        metavar: Name of the value in the help; None for a switch. In brackets if the value may be
-            left out, which then is a dash.
-        about: Help text, to which the default is added.
+    The metavar is None for a switch, and in brackets if the value may be left out, which then is a
+    dash. The default is added to `about`.
     """
 
     metavar: str | None
@@ -46,12 +45,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Argument:
-    """Help and metavar of a positional argument.
-
-    Attributes:
-        metavar: Name of the argument in the help and in messages.
-        about: Help text.
-    """
+    """Help and metavar of a positional argument."""
 
     metavar: str
     about: str = ""
@@ -60,9 +54,8 @@ class Argument:
 class Command(ABC):
     """A command. Subclasses are frozen dataclasses; their docstring is the command's help.
 
-    Attributes:
-        extra: Extra of this distribution that has the packages which the command needs.
-        resumes: Whether the same command resumes an interrupted one.
+    `extra` is the extra of this distribution that has the packages which the command needs.
+    `resumes` says that the same command resumes an interrupted one.
     """
 
     extra: ClassVar[str] = "bench"
@@ -70,21 +63,12 @@ class Command(ABC):
 
     @abstractmethod
     def run(self) -> int:
-        """Run the command and return the exit code.
-
-        Raises:
-            UserError: If an option has an invalid value.
-        """
+        """Run the command and return the exit code; a UserError reports an invalid option."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Commands that share a first name, such as `sealed new` and `sealed hash`.
-
-    Attributes:
-        about: Help text.
-        actions: Commands by their second names.
-    """
+    """Commands that share a first name, such as `sealed new` and `sealed hash`."""
 
     about: str
     actions: Mapping[str, type[Command]]
@@ -99,13 +83,9 @@ class Parser(argparse.ArgumentParser):
     _intermixing = False
 
     def parse(self, arguments: Sequence[str] | None) -> Command:
-        """Return the command with its options.
+        """Return the command with its options; `arguments` default to those of this process.
 
-        Args:
-            arguments: Words of the command line; None for those of this process.
-
-        Raises:
-            UserError: If the words are not a command with its options.
+        Words that are not a command with its options raise a UserError.
         """
         words = sys.argv[1:] if arguments is None else arguments
         values = vars(self.parse_args(list(_separate_json(words))))
@@ -115,7 +95,7 @@ class Parser(argparse.ArgumentParser):
             **{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
         )
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> Any:
         """Refuse unknown arguments here, where the command's own options are known."""
         if self._intermixing:  # argparse calls this once for options, and once for arguments
             return super().parse_known_args(args, namespace)
@@ -129,16 +109,13 @@ class Parser(argparse.ArgumentParser):
         finally:
             self._intermixing = False
         if rest:
-            self._refuse(rest)
+            options = (option for action in self._actions for option in action.option_strings)
+            # Compared without the dashes, which would make any two options alike.
+            known = {option.strip("-"): option for option in options}
+            meant = nearest(rest[0].partition("=")[0].strip("-"), known)
+            hint = f"; did you mean {known[meant]}?" if meant else ""
+            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return parsed, rest
-
-    def _refuse(self, rest: Sequence[str]) -> NoReturn:
-        options = (option for action in self._actions for option in action.option_strings)
-        # Compared without the dashes, which would make any two options alike.
-        known = {option.strip("-"): option for option in options}
-        meant = nearest(rest[0].partition("=")[0].strip("-"), known)
-        hint = f"; did you mean {known[meant]}?" if meant else ""
-        self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Suggest the command that is nearest to an unknown one."""
@@ -151,13 +128,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def make_parser(program: str, about: str, commands: Commands) -> Parser:
-    """Return the parser of a program.
-
-    Args:
-        program: Name of the program.
-        about: Purpose of the program, in a sentence.
-        commands: Commands by their names.
-    """
+    """Return the parser of a program with commands; `about` is its purpose in a sentence."""
     parser = Parser(prog=program, description=about)
     parser.add_argument(
         "--version",
@@ -176,12 +147,7 @@ def help_of(command: type[Command] | Group) -> str:
 
 
 def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
-    """Run the command that a command line names, report errors, and return the exit code.
-
-    Args:
-        parser: Parser of the program.
-        arguments: Words of the command line; None for those of this process.
-    """
+    """Run the command that a command line names, report errors, and return the exit code."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks for the words that may follow
         from argcomplete import autocomplete
 
@@ -274,7 +240,7 @@ def _add_options(parser: Parser, command: type[Command]) -> None:
             action.completer = _COMPLETERS[field.name]  # type: ignore[attr-defined]  # argcomplete's
 
 
-def _complete_env(**_: Any) -> list[str]:
+def _complete_env(**_: object) -> list[str]:
     from ragen_envs.core.game_spec import NAMESPACE
     from ragen_envs.registration import all_games
 
@@ -282,7 +248,7 @@ def _complete_env(**_: Any) -> list[str]:
     return [env.removeprefix(f"{NAMESPACE}/") for env in ids]
 
 
-def _complete_suite(**_: Any) -> list[str]:
+def _complete_suite(**_: object) -> list[str]:
     from ragen_bench.suites import all_suites
 
     return list(all_suites())
@@ -292,7 +258,7 @@ _COMPLETERS = {"env": _complete_env, "suite": _complete_suite}
 """Shell completion of values, by field."""
 
 
-def _argument_settings(kind: Any, metadata: Argument, default: Any) -> dict[str, Any]:
+def _argument_settings(kind: Any, metadata: Argument, default: object) -> JsonObject:
     settings = {
         "metavar": metadata.metavar,
         "help": _help_text(metadata.about, default),
@@ -305,7 +271,7 @@ def _argument_settings(kind: Any, metadata: Argument, default: Any) -> dict[str,
     return {**settings, "nargs": argparse.ONE_OR_MORE} if is_many else settings
 
 
-def _option_settings(kind: Any, metadata: Option, default: Any) -> dict[str, Any]:
+def _option_settings(kind: Any, metadata: Option, default: object) -> JsonObject:
     # An option that was not typed keeps the default of its field.
     settings = {"help": _help_text(metadata.about, default), "default": argparse.SUPPRESS}
     value_type, metavar = _value_type(kind), metadata.metavar or ""
@@ -330,7 +296,7 @@ def _value_type(kind: Any) -> Any:
     return kinds[0] if kinds else kind
 
 
-def _help_text(about: str, default: Any) -> str:
+def _help_text(about: str, default: object) -> str:
     # A switch that is off and an option that is not given have no default worth showing.
     is_shown = default is not MISSING and default is not False and default not in (None, ())
     text = f"{about} (default: {default})" if is_shown else about

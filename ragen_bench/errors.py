@@ -30,12 +30,7 @@ class MissingExtraError(UserError):
 
 
 def missing_extra(missing: ImportError, extra: str) -> MissingExtraError:
-    """Return the error for a missing optional package.
-
-    Args:
-        missing: Error of the import.
-        extra: Extra of this distribution that has the package.
-    """
+    """Return the error for a missing optional package, which an extra of this distribution has."""
     # transformers reports a missing dependency as the cause of its own error.
     while not missing.name and isinstance(missing.__cause__, ImportError):
         missing = missing.__cause__
@@ -63,11 +58,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def unknown(what: str, name: str, known: Iterable[str], meant: str | None = None) -> UserError:
     """Return the error for an unknown name, with the nearest known name or all of them.
 
-    Args:
-        what: Kind of the name, such as "suite".
-        name: The unknown name.
-        known: The known names.
-        meant: The nearest name, if the caller knows better.
+    `what` is the kind of the name, such as "suite"; `meant` is the nearest name, if the caller
+    knows better.
     """
     names = list(known)
     meant = meant or nearest(name, names)

@@ -212,7 +212,17 @@ class Run:
     def _repr_html_(self) -> str:
         """Return a table for notebooks, in the colours of the notebook's theme."""
         head = "".join(f"<th>{name}</th>" for name in ("", "n", "success", "95 %", "norm."))
-        rows = "".join(map(_html_row, self.metrics))
+        rows = ""
+        for metrics in self.metrics:
+            success, norm = metrics.success, metrics.normalised
+            cells = (
+                short(escape_invisible(metrics.env)),
+                str(metrics.episodes),
+                percent(success and success.value),
+                " - ".join(map(percent, success.interval)) if success else NONE,
+                fixed(norm and norm.value),
+            )
+            rows += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
         caption = f"{escape(escape_invisible(self.config.model))}: {self._state}"
         path = escape(escape_invisible(str(self.path)))
         return f"<table><caption>{caption}<br>{path}</caption><tr>{head}</tr>{rows}</table>"
@@ -261,15 +271,3 @@ def _read_baseline(row: JsonObject | None) -> Baseline | None:
     if row is None:
         return None
     return Baseline(row["episodes"], _read_estimate(row, "success"), row["score"], row["ceiling"])
-
-
-def _html_row(metrics: EnvMetrics) -> str:
-    success, norm = metrics.success, metrics.normalised
-    cells = (
-        short(escape_invisible(metrics.env)),
-        str(metrics.episodes),
-        percent(success and success.value),
-        " - ".join(map(percent, success.interval)) if success else NONE,
-        fixed(norm and norm.value),
-    )
-    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from ragen_bench.environments import AnyEnv, find_class, is_text_env
 from ragen_bench.errors import UserError, nearest, unknown
@@ -15,7 +15,7 @@ from ragen_bench.two_player import needs_opponent
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec
 from ragen_envs.core.instances import HELD_OUT_SIZE, SPLITS, Split
 from ragen_envs.core.protocol import ANSWER_FORMATS, RESPONSE_FORMATS, AnswerFormat, ResponseFormat
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import AnyTextEnv, TextEnv
 from ragen_envs.registration import (
     GAMES,
     IDS,
@@ -32,13 +32,9 @@ T = TypeVar("T", bound=str)
 class Suite:
     """A named set of environments.
 
-    Attributes:
-        version: Increases when anything below changes.
-        about: One line for `ragen-bench list`.
-        chosen: The number of instances of each environment, from seed 0 on; None for all held-out
-            instances.
-        max_tokens: The default limit of tokens in one response.
-        samples: The minimum of episodes on each instance in a leaderboard entry.
+    The version increases when anything else changes. `chosen` has the number of instances of each
+    environment, from seed 0 on; None for all held-out ones. `max_tokens` is the default limit of a
+    response, and `samples` the minimum of episodes on each instance in a leaderboard entry.
     """
 
     version: int
@@ -102,11 +98,7 @@ def _third_party_suites() -> dict[str, Suite]:
 
 
 def find_suite(name: str) -> Suite:
-    """Return a suite.
-
-    Raises:
-        UserError: If there is no suite of this name.
-    """
+    """Return a suite; a UserError if there is none of this name."""
     if name not in all_suites():
         raise unknown("suite", name, all_suites())
     return all_suites()[name]
@@ -117,15 +109,14 @@ def select(
 ) -> dict[str, int]:
     """Return the environments to evaluate, each with the number of instances.
 
+    An unknown suite or id, both at once, a limit out of range, or an opponent that is missing or
+    not needed raises a UserError.
+
     Args:
         suite: The name of a suite, or None.
         envs: Ids in place of a suite. The namespace `ragen` may be omitted.
         limit: The maximum of instances of each environment.
         opposed: Whether there is an opponent. Then every environment must need one, else none.
-
-    Raises:
-        UserError: For an unknown suite or id, both at once, a limit out of range, or an opponent
-            that is missing or not needed.
     """
     if envs and suite:
         raise UserError("give either --suite or --env, not both")
@@ -144,15 +135,11 @@ def select(
 
 
 def env_id(name: str, opposed: bool | None = False) -> str:
-    """Return the full id of an environment.
+    """Return the full id of an environment, whose namespace `ragen` may be omitted.
 
-    Args:
-        name: An id. The namespace `ragen` may be omitted. An id that is not registered is passed to
-            `register_environment`.
-        opposed: Whether the environment must need an opponent; None for either.
-
-    Raises:
-        UserError: If no environment has this name, or it is of the other kind.
+    An id that is not registered is passed to `register_environment`. `opposed` says whether the
+    environment must need an opponent; None for either. An unknown environment, or one of the other
+    kind, raises a UserError.
     """
     full = name if "/" in name or ":" in name else f"{NAMESPACE}/{name}"
     if not is_registered(full) and not full.startswith(f"{NAMESPACE}/"):
@@ -188,21 +175,15 @@ def _bare(name: str) -> str:
 
 
 def states_form(env: str) -> bool:
-    """Return whether an external environment states its response format itself.
-
-    Args:
-        env: The full id.
-    """
+    """Return whether an external environment states its response format itself."""
     return not is_registered(env) and get_game(env).states_form
 
 
 def plays(player: str, env: str, random_player: bool = False) -> bool:
     """Return whether a player can play an environment.
 
-    Args:
-        player: "random" needs a list of actions, "oracle" a `TextEnv`; any other model plays all.
-        env: The full id.
-        random_player: Whether the user named a function that plays for "random".
+    "random" needs a list of actions, or a function that the user named (`random_player`), "oracle"
+    a `TextEnv`; any other model plays all.
     """
     if player not in ("random", "oracle") or is_text_env(env):
         return True
@@ -210,22 +191,13 @@ def plays(player: str, env: str, random_player: bool = False) -> bool:
 
 
 def held_out_size(env: str) -> int:
-    """Return the number of instances in each held-out split of an environment.
-
-    Args:
-        env: The full id.
-    """
+    """Return the number of instances in each held-out split of an environment."""
     size: int = find_class(env).held_out_size(_short(env))
     return size
 
 
 def has_split(env: str, split: Split) -> bool:
-    """Return whether an environment has a split; some have no sealed or drawn split.
-
-    Args:
-        env: The full id.
-        split: The split.
-    """
+    """Return whether an environment has a split; some have no sealed or drawn split."""
     if split not in ("sealed", "drawn"):
         return True
     sealable: bool = find_class(env).has_sealed
@@ -233,29 +205,17 @@ def has_split(env: str, split: Split) -> bool:
 
 
 def split_name(name: str) -> Split:
-    """Return the split of a name.
-
-    Raises:
-        UserError: If there is no such split.
-    """
+    """Return the split of a name; a UserError if there is none."""
     return _choose("split", name, SPLITS)
 
 
 def answer_format_of(name: str) -> AnswerFormat:
-    """Return the format of a player's responses.
-
-    Raises:
-        UserError: If there is no such format.
-    """
+    """Return the format of a player's responses; a UserError if there is none."""
     return _choose("format", name, ANSWER_FORMATS)
 
 
 def response_format_of(name: str) -> ResponseFormat:
-    """Return a format of responses in text, which excludes "tools".
-
-    Raises:
-        UserError: If there is no such format.
-    """
+    """Return a format of responses in text, which excludes "tools"; else a UserError."""
     return _choose("format", name, RESPONSE_FORMATS)
 
 
@@ -276,6 +236,8 @@ def make_env(
 ) -> AnyEnv:
     """Construct an environment.
 
+    A split that the environment lacks, or the drawn split without a key, raises a UserError.
+
     Args:
         env: The full id.
         split: The source of the instances.
@@ -283,9 +245,6 @@ def make_env(
         opponent_format: The format of the opponent's responses; None for that of the player.
         draw: The key of the drawn split, see `ragen_envs.core.drawn`; "" for other splits.
         pictured: Whether pictures show the board in place of the text.
-
-    Raises:
-        UserError: If the environment has no such split, or the drawn split has no key.
     """
     if not has_split(env, split):
         why = "all its instances are public" if is_registered(env) else "it is external"
@@ -298,7 +257,7 @@ def make_env(
             "the drawn split needs a draw: use `ragen-bench evaluate --split drawn --draw FILE`, "
             "or --split val or test"
         )
-    options: dict[str, Any] = {"draw": draw} if split == "drawn" else {}
+    options: dict[str, object] = {"draw": draw} if split == "drawn" else {}
     if pictured:
         options["pictured"] = True
     if needs_opponent(env):
@@ -309,12 +268,8 @@ def make_env(
     return made
 
 
-def make_text_env(env: str, split: Split, response_format: AnswerFormat) -> TextEnv[Any, Any]:
-    """Construct a `TextEnv`, which has an oracle and splits.
-
-    Raises:
-        UserError: If the environment is not a `TextEnv`, or has no such split.
-    """
+def make_text_env(env: str, split: Split, response_format: AnswerFormat) -> AnyTextEnv:
+    """Construct a `TextEnv`, which has an oracle and splits; else a UserError."""
     made = make_env(env, split, response_format)
     if not isinstance(made, TextEnv):
         raise UserError(f"{env} is not a TextEnv of ragen_envs, so it has no oracle")
@@ -325,12 +280,7 @@ Make: TypeAlias = Callable[[str, Split, AnswerFormat], AnyEnv]
 
 
 class EnvPool:
-    """Reuses environments in later episodes, since making one takes longer than a turn.
-
-    Args:
-        response_format: The format of the responses.
-        make: Makes an environment from an id, a split and a format.
-    """
+    """Reuses environments in later episodes, since making one takes longer than a turn."""
 
     def __init__(self, response_format: AnswerFormat, make: Make = make_env) -> None:
         self._format, self._make = response_format, make

@@ -13,7 +13,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
-    from ragen_bench.pages.annotation import Rating, Session, Trace
+    from ragen_bench.pages.annotation import Rating, Session
     from ragen_bench.runs.schema import Key
 
 _RULE = "-" * 72
@@ -50,22 +50,14 @@ class Annotate(Command):
         if self.browser:
             from ragen_bench.pages.annotation.server import AnnotationServer
 
-            server = AnnotationServer(session)
-            server.serve(lambda url: sys.stdout.write(f"Rate at {url} - Ctrl-C ends.\n"))
+            AnnotationServer(session).serve("Rate")
         else:
             rate_in_terminal(session)
         return 0
 
 
 def agreement_table(runs: Iterable[Path]) -> str:
-    """Return a table of the ratings of all raters and of Krippendorff's alpha.
-
-    Args:
-        runs: Run directories.
-
-    Raises:
-        UserError: If a run is named twice, or a line of its ratings is not a rating.
-    """
+    """Return a table of the ratings of all raters and of Krippendorff's alpha."""
     from ragen_bench.pages.annotation import (
         QUESTIONS,
         SCALE,
@@ -101,7 +93,7 @@ def agreement_table(runs: Iterable[Path]) -> str:
 
 def rate_in_terminal(session: Session) -> None:
     """Show one episode after the other and ask for its ratings, until the rater leaves."""
-    from ragen_bench.pages.annotation import QUESTIONS, SCALE
+    from ragen_bench.pages.annotation import SCALE
 
     waiting = session.waiting()
     done = len(session.chosen) - len(waiting)
@@ -112,8 +104,13 @@ def rate_in_terminal(session: Session) -> None:
     )
     for number, (run, key) in enumerate(waiting, start=done + 1):
         sys.stdout.write(f"\n{_RULE}\nEpisode {number} of {len(session.chosen)}\n")
-        sys.stdout.write(_format_trace(session.trace(run, key)))
-        ratings = _ask_ratings(QUESTIONS.items(), SCALE)
+        trace = session.trace(run, key)
+        for turn, (observation, response) in enumerate(trace.turns, start=1):
+            sys.stdout.write(
+                f"\n--- Turn {turn}\n{visible(observation)}\n\n>>> {visible(response)}\n"
+            )
+        sys.stdout.write(f"\n--- End\n{visible(trace.ending)}\n{_RULE}\n")
+        ratings = _ask_ratings()
         if ratings is None:
             sys.stdout.write(f"\n{number - 1} of {len(session.chosen)} rated.\n")
             return
@@ -122,37 +119,24 @@ def rate_in_terminal(session: Session) -> None:
     sys.stdout.write("\nAll are rated. Thank you.\n")
 
 
-def _format_trace(trace: Trace) -> str:
-    turns = "".join(
-        f"\n--- Turn {number}\n{visible(observation)}\n\n>>> {visible(response)}\n"
-        for number, (observation, response) in enumerate(trace.turns, start=1)
-    )
-    return f"{turns}\n--- End\n{visible(trace.ending)}\n{_RULE}\n"
-
-
-def _ask_ratings(
-    questions: Iterable[tuple[str, str]], scale: Iterable[str]
-) -> dict[str, int] | None:
+def _ask_ratings() -> dict[str, int] | None:
     """Return the ratings; None if the rater leaves."""
-    keys = {name[0]: (level, name) for level, name in enumerate(scale)}
-    ratings = {}
-    for name, question in questions:
-        level = _ask_level(f"{question} [{'/'.join(keys)}] ", keys)
-        if level is None:
-            return None
-        ratings[name] = level
+    from ragen_bench.pages.annotation import QUESTIONS, SCALE
+
+    levels = {name[0]: level for level, name in enumerate(SCALE)}
+    choices = ", ".join(f"{name[0]} for {name}" for name in SCALE)
+    ratings: dict[str, int] = {}
+    for name, question in QUESTIONS.items():
+        while name not in ratings:
+            line = _read_line(f"{question} [{'/'.join(levels)}] ")
+            word = "q" if line is None else line.strip().lower()
+            if word in ("q", "quit"):
+                return None
+            if word[:1] in levels:
+                ratings[name] = levels[word[:1]]
+            else:
+                sys.stdout.write(f"Type {choices}, or q to leave.\n")
     return ratings
-
-
-def _ask_level(prompt: str, keys: dict[str, tuple[int, str]]) -> int | None:
-    while True:
-        line = _read_line(prompt)
-        if line is None or line.strip().lower() in ("q", "quit"):
-            return None
-        if (key := line.strip().lower()[:1]) in keys:
-            return keys[key][0]
-        choices = ", ".join(f"{key} for {name}" for key, (_, name) in keys.items())
-        sys.stdout.write(f"Type {choices}, or q to leave.\n")
 
 
 def _read_line(prompt: str) -> str | None:

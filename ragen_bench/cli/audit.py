@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,7 +34,7 @@ _CAPTION = (
 )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Audit(JsonOptions, Command):
     """Checks the suite's guarantees on this machine, or another environment.
 
@@ -105,7 +105,13 @@ class Audit(JsonOptions, Command):
             for outcome in outcomes
             if outcome.status == "failed"
         ]
-        content.update(_to_content(audits, checked))
+        content["environments"] = [
+            {**asdict(counts), "checks": [outcome._asdict() for outcome in counts.checks]}
+            for counts in audits
+        ]
+        content["others"] = {
+            name: [outcome._asdict() for outcome in outcomes] for name, outcomes in checked.items()
+        }
         if self.out:
             self.out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         if problems:
@@ -229,18 +235,3 @@ def _format_checks(name: str, outcomes: Sequence[Outcome]) -> str:
     if any("needs the option" in reason for _, reason in groups):
         lines.append("  Options are given by a ragen_envs.testing.Subject: python:MODULE:SUBJECT\n")
     return f"Checks of {name}: {totals}\n{''.join(lines)}"
-
-
-def _to_content(audits: Sequence[EnvAudit], checked: dict[str, tuple[Outcome, ...]]) -> JsonObject:
-    return {
-        "environments": [
-            {
-                **dataclasses.asdict(counts),
-                "checks": [outcome._asdict() for outcome in counts.checks],
-            }
-            for counts in audits
-        ],
-        "others": {
-            name: [outcome._asdict() for outcome in outcomes] for name, outcomes in checked.items()
-        },
-    }

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from ragen_bench.audit import suite_subject, third_party_subject
 from ragen_bench.audit.certificate import QUESTIONS, Certificate, Evidence, certify
 from ragen_bench.audit.certificate.answers import Status
-from ragen_bench.audit.certificate.panel import FLOOR, Panel, Row
+from ragen_bench.audit.certificate.panel import FLOOR, Panel
 from ragen_bench.audit.certificate.players import PLAYERS
 from ragen_bench.cli.audit import is_ours
 from ragen_bench.errors import unknown
@@ -33,16 +33,10 @@ def certify_environment(
 ) -> bool:
     """Answer OpenEnv's questions about an environment; return whether no answer is "failed".
 
-    Args:
-        name: The environment, as `audit` takes it.
-        episodes: Episodes of each scripted player.
-        levels: Train instances of this suite's environments.
-        file: File for the certificate; None to write none.
-        question: The question to answer; None for all.
-        content: Dictionary to put the certificate into.
-
-    Raises:
-        UserError: If the environment or the question is unknown.
+    `name` is as `audit` takes it, `episodes` is the number of each scripted player, and `levels`
+    that of train instances of this suite's environments. Without `question` all are answered. The
+    certificate is put into `content`, and into `file`. An unknown environment or question raises a
+    UserError.
     """
     if question is not None and question not in QUESTIONS:
         raise unknown("question", question, QUESTIONS)
@@ -87,17 +81,15 @@ def _format_certificate(certificate: Certificate, file: Path | None) -> str:
 
 def _format_panel(panel: Panel) -> list[str]:
     best = "" if panel.ceiling is None else f"; best player {panel.ceiling:.4f}"
+    players = [(panel.floor, FLOOR, "random actions: the random baseline")]
+    for row in panel.rows:
+        mark = ", above the random baseline" if row.is_above_floor else ""
+        players.append((row, row.player, f"{PLAYERS[row.player].about}{mark}"))
     return [
         f"{panel.episodes:,} episodes each{best}",
-        _format_player(panel.floor, FLOOR, "random actions: the random baseline"),
         *(
-            _format_player(row, row.player, PLAYERS[row.player].about, row.is_above_floor)
-            for row in panel.rows
+            f"  {name:<9} {row.score:.4f} [{low:.4f}, {high:.4f}]  {about}"
+            for row, name, about in players
+            for low, high in [row.interval]
         ),
     ]
-
-
-def _format_player(row: Row, name: str, about: str, above: bool = False) -> str:
-    low, high = row.interval
-    mark = ", above the random baseline" if above else ""
-    return f"  {name:<9} {row.score:.4f} [{low:.4f}, {high:.4f}]  {about}{mark}"

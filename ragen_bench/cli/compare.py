@@ -64,7 +64,7 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
                 compared = compare_with_first(runs)
             content.update(compared if len(runs) > 2 else compared["comparisons"][0])
             if not self.prints_json:
-                (_print_comparisons if len(runs) > 2 else _print_comparison)(console, content)
+                _print_comparison(console, compared)
             if self.html:
                 from ragen_bench.pages.comparison import render_comparison
                 from ragen_bench.runs.atomic import write_text
@@ -93,27 +93,19 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
         return 0
 
 
-def _print_comparison(console: Console, differences: JsonObject) -> None:
-    for letter, side in (("A", differences["a"]), ("B", differences["b"])):
-        _print_run(console, letter, side)
-    console.print(comparison_table(differences))
-    _print_notes(console, differences["notes"])
-
-
-def _print_comparisons(console: Console, compared: JsonObject) -> None:
+def _print_comparison(console: Console, compared: JsonObject) -> None:
     from ragen_bench.scores.compare import collect_notes
 
-    for run in compared["runs"]:
-        _print_run(console, run["name"], run)
-    console.print(comparisons_table(compared))
-    _print_notes(console, collect_notes(compared))
-
-
-def _print_run(console: Console, letter: str, run: JsonObject) -> None:
-    console.print(f"{letter}  {visible(run['model'])}, {run['run']}", soft_wrap=True)
-
-
-def _print_notes(console: Console, notes: list[str]) -> None:
+    if len(compared["runs"]) > 2:
+        runs = [(run["name"], run) for run in compared["runs"]]
+        table, notes = comparisons_table(compared), collect_notes(compared)
+    else:
+        pair = compared["comparisons"][0]
+        runs = [("A", pair["a"]), ("B", pair["b"])]
+        table, notes = comparison_table(pair), pair["notes"]
+    for letter, run in runs:
+        console.print(f"{letter}  {visible(run['model'])}, {run['run']}", soft_wrap=True)
+    console.print(table)
     for note in notes:
         console.print(f"Note: {visible(note)}", soft_wrap=True)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated
 
 from ragen_bench.cli.shared_options import JsonOptions
 from ragen_bench.command_line import Argument, Command
+from ragen_bench.json_types import JsonObject
 from ragen_bench.visible import visible
 
 
@@ -41,7 +41,7 @@ class Describe(JsonOptions, Command):
         return 0
 
 
-def _print(content: Mapping[str, Any]) -> None:
+def _print(content: JsonObject) -> None:
     budget, notes = content["budget"], "".join(f"{note}\n" for note in content["notes"])
     documentation = visible(content["documentation"])
     sys.stdout.write(f"{visible(content['env'])}\n\n")
@@ -91,11 +91,7 @@ class List(JsonOptions, Command):
             content.update(zip(keys, sections.values(), strict=True))
             if not self.prints_json:
                 for title, rows in sections.items():
-                    _print_section(title, rows)
+                    width = max(map(len, rows))
+                    lines = [f"  {name:<{width}}  {text}\n" for name, text in rows.items()]
+                    sys.stdout.write(f"{title}\n{''.join(lines)}\n")
         return 0
-
-
-def _print_section(title: str, rows: Mapping[str, str]) -> None:
-    width = max(map(len, rows))
-    lines = [f"  {name:<{width}}  {text}\n" for name, text in rows.items()]
-    sys.stdout.write(f"{title}\n{''.join(lines)}\n")

@@ -66,9 +66,10 @@ class Announce(EvaluationOptions, Command):
 def _announce(evaluation: Evaluation, file: Path) -> None:
     from rich.text import Text
 
+    from ragen_bench.api import load_model
     from ragen_bench.leaderboard.announcements import draws, files
     from ragen_bench.leaderboard.errors import EntryError
-    from ragen_bench.runs.draws import compute_commitment
+    from ragen_bench.runs.draws import build_announcement, compute_commitment
     from ragen_bench.terminal.console import plain_console
 
     try:
@@ -76,7 +77,12 @@ def _announce(evaluation: Evaluation, file: Path) -> None:
     except EntryError as error:
         raise UserError(f"{error}; choose another --out") from None
     _refuse_existing(file)
-    announcement = _build_announcement(evaluation)
+    evaluation.settings()  # raises for wrong settings before a model is loaded
+    console = plain_console()
+    model = load_model(console, evaluation)
+    # Only a running engine knows which settings its server refuses.
+    model.engine(evaluation.sampling).close()
+    announcement = build_announcement(evaluation.config(model).as_json())
     text = files.render_json(announcement)
     try:
         files.read_announcement(text.encode())
@@ -97,19 +103,7 @@ def _announce(evaluation: Evaluation, file: Path) -> None:
             "Then          ragen-bench evaluate with the same options, --split drawn and --draw "
             "ANSWER",
         ]
-    plain_console().print(Text("\n".join(lines)), soft_wrap=True)
-
-
-def _build_announcement(evaluation: Evaluation) -> JsonObject:
-    from ragen_bench.api import load_model
-    from ragen_bench.runs.draws import build_announcement
-    from ragen_bench.terminal.console import plain_console
-
-    evaluation.settings()  # raises for wrong settings before a model is loaded
-    model = load_model(plain_console(), evaluation)
-    # Only a running engine knows which settings its server refuses.
-    model.engine(evaluation.sampling).close()
-    return build_announcement(evaluation.config(model).as_json())
+    console.print(Text("\n".join(lines)), soft_wrap=True)
 
 
 def _refuse_existing(file: Path) -> None:
@@ -227,14 +221,8 @@ def verify_entry(
 ) -> bool:
     """Verify an entry, print the checks, and return whether it is verified.
 
-    Args:
-        path: Directory of the entry.
-        content: Dictionary to put the findings into.
-        draws: Finds the draws; None for those of the entry's leaderboard.
-        others: Entries to compare with; None for those of the entry's leaderboard.
-
-    Raises:
-        UserError: If the path does not exist.
+    The findings are put into `content`. Without `draws` and `others`, the draws and the entries to
+    compare with are those of the entry's leaderboard. A UserError is raised without such a path.
     """
     from ragen_bench.leaderboard import verify
     from ragen_bench.leaderboard.files import printable_name
@@ -275,10 +263,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
     out: Annotated[Path | None, Option("DIR", "run directory (default: in runs/)")] = None
 
     def run(self) -> int:
-        """Verify and rerun the entry, and print both scores; the same command resumes.
-
-        `reproduction.json` in the run directory holds the comparison.
-        """
+        """Verify and rerun the entry, and print both scores; the same command resumes."""
         from ragen_bench.leaderboard import compare_rerun, read_entry
         from ragen_bench.leaderboard.announcements.draws import draw_for_rerun
         from ragen_bench.runs.directory import read_run
@@ -307,9 +292,8 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
             **({"draw": read_run(out).config.as_json()["draw"]} if draw else {}),
             **compare_rerun(entry.summary.as_json(), rerun),
         }
-        file = out / "reproduction.json"
+        file, console = out / "reproduction.json", plain_console()
         write_whole(file, comparison)
-        console = plain_console()
         _print_reproduction(console, comparison)
         console.print(f"JSON    {file}", soft_wrap=True)
         return 0 if comparison["reproduced"] else 1
@@ -346,14 +330,11 @@ def _print_reproduction(console: Console, comparison: JsonObject) -> None:
     rows += [(short(row["env"]), row) for row in comparison["envs"]]
     console.print(f"{'score, 95 %':<18} {'entry':>26} {'rerun':>26}")
     for name, row in rows:
-        entry, rerun = (_format_score(row[side], row[f"{side}_interval"]) for side in _SIDES)
+        entry, rerun = (
+            f"{row[side]:.3f} ({low:.3f} to {high:.3f})"
+            for side in ("entry", "rerun")
+            for low, high in [row[f"{side}_interval"]]
+        )
         overlap = "overlap" if row["overlap"] else "APART"
         console.print(f"{name:<18} {entry:>26} {rerun:>26}  {overlap}", soft_wrap=True)
     console.print("Reproduced." if comparison["reproduced"] else "NOT reproduced.")
-
-
-_SIDES = ("entry", "rerun")
-
-
-def _format_score(value: float, bounds: list[float]) -> str:
-    return f"{value:.3f} ({bounds[0]:.3f} to {bounds[1]:.3f})"

@@ -76,10 +76,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
 def report_interruption(evaluation: Evaluation, group_size: int, path: Path) -> int:
     """Report the progress of an interrupted run and how to resume it; return the exit code.
 
-    Args:
-        evaluation: The evaluation.
-        group_size: Group size of the model.
-        path: Run directory, which may not exist yet.
+    The run directory may not exist yet; `group_size` is the model's.
     """
     from ragen_bench.episodes.groups import describe_interruption, played_again
     from ragen_bench.runs.directory import read_run

@@ -5,10 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -26,18 +25,11 @@ _NAMES = tuple(field.name for field in fields(EvaluationOptions) if field.name !
 
 
 def read_models(file: Path, options: EvaluationOptions) -> list[EvaluationOptions]:
-    """Return the options of each model of a file.
+    """Return the options of each model of a TOML file; `options` are the defaults.
 
-    The file is TOML: a table `[[model]]` has the `name` of a model, and any options of `evaluate`,
-    by their names with underscores.
-
-    Args:
-        file: The TOML file.
-        options: Options of the command, which a model's own options override.
-
-    Raises:
-        UserError: If the file cannot be read, is not such a file, names a model twice with the
-            same options, or an option has an invalid value.
+    A table `[[model]]` has the `name` of a model, and any options of `evaluate`, by their names
+    with underscores. A UserError is raised if the file is not such a file, names a model twice with
+    the same options, or an option has an invalid value.
     """
     models: list[EvaluationOptions] = []
     for number, table in enumerate(_read_tables(file), 1):
@@ -60,7 +52,7 @@ def read_models(file: Path, options: EvaluationOptions) -> list[EvaluationOption
     return models
 
 
-def _read_tables(file: Path) -> list[Mapping[str, Any]]:
+def _read_tables(file: Path) -> list[JsonObject]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -78,17 +70,8 @@ def evaluate_each(models: Sequence[EvaluationOptions], prices: Path | None) -> i
     """Evaluate each model in its own process, and print one table of all.
 
     The memory of a model, on a GPU too, is free when the next one starts. A failed model does not
-    affect the others, and the same call resumes it.
-
-    Args:
-        models: Options of each model.
-        prices: File with the prices of tokens.
-
-    Returns:
-        The greatest exit code.
-
-    Raises:
-        UserError: If an option is invalid, before any episode is played.
+    affect the others, and the same call resumes it. Returns the greatest exit code; an invalid
+    option raises a UserError before any episode is played.
     """
     console = plain_console()
     paths = [default_path(build_evaluation(options)) for options in models]
@@ -130,12 +113,10 @@ def to_arguments(options: EvaluationOptions, path: Path, prices: Path | None) ->
 
 def _print_tables(console: Console, paths: Sequence[Path]) -> None:
     """Print a table for each group of runs that played the same instances."""
-    runs = [read_run(path) for path in paths if (path / "run.json").is_file()]
-    summaries = [summary for run in runs if (summary := read_summary(run))]
-    for scope in dict.fromkeys(map(_scope, summaries)):
-        console.print(players_table([each for each in summaries if _scope(each) == scope]))
-
-
-def _scope(summary: JsonObject) -> tuple[str, str, tuple[str, ...]]:
-    envs = tuple(row["env"] for row in summary["envs"])
-    return summary["suite"], summary["split"], envs
+    groups: dict[tuple[str, ...], list[JsonObject]] = {}
+    for path in paths:
+        if (path / "run.json").is_file() and (summary := read_summary(read_run(path))):
+            envs = (row["env"] for row in summary["envs"])
+            groups.setdefault((summary["suite"], summary["split"], *envs), []).append(summary)
+    for summaries in groups.values():
+        console.print(players_table(summaries))

@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 from ragen_bench.command_line import Argument, Command, Option
@@ -43,14 +42,23 @@ class Export(Command):
         """Write the episodes and print how to read them."""
         from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
         from ragen_bench.runs.directory import read_run
-        from ragen_bench.suites import env_id, response_format_of
+        from ragen_bench.suites import SUITES, env_id, response_format_of
 
-        writer = self._load_writer()
+        if self.as_ not in _FORMATS:
+            raise unknown("--as", self.as_, _FORMATS)
+        # Each format needs only its own extra.
+        writer = import_module(f"ragen_bench.export.{self.as_}")
         if self.source == "oracle":
             response_format = response_format_of(self.format or "think")
-            source = play_oracle_episodes(self._select_instances(), response_format)
+            if self.limit is not None and self.limit < 1:
+                raise UserError(f"--limit must be at least 1, got {self.limit}")
+            envs = self.env or tuple(SUITES["core"].instances)
+            instances = dict.fromkeys(map(env_id, envs), self.limit or 256)
+            source = play_oracle_episodes(instances, response_format)
         else:
-            self._refuse_oracle_options()
+            for name, value in (("limit", self.limit), ("format", self.format)):
+                if value is not None:
+                    raise UserError(f"--{name} is for `ragen-bench export oracle` only; remove it")
             for env in self.env:
                 env_id(env, opposed=None)
             source = read_run_episodes(read_run(Path(self.source)))
@@ -60,22 +68,3 @@ class Export(Command):
             f"{count:,} episodes in {self.out}{hint if self.as_ == 'parquet' else ''}\n"
         )
         return 0
-
-    def _load_writer(self) -> ModuleType:
-        """Return the module that writes the format; each needs only its own extra."""
-        if self.as_ not in _FORMATS:
-            raise unknown("--as", self.as_, _FORMATS)
-        return import_module(f"ragen_bench.export.{self.as_}")
-
-    def _select_instances(self) -> dict[str, int]:
-        from ragen_bench.suites import SUITES, env_id
-
-        if self.limit is not None and self.limit < 1:
-            raise UserError(f"--limit must be at least 1, got {self.limit}")
-        envs = self.env or tuple(SUITES["core"].instances)
-        return dict.fromkeys(map(env_id, envs), self.limit or 256)
-
-    def _refuse_oracle_options(self) -> None:
-        for name, value in (("limit", self.limit), ("format", self.format)):
-            if value is not None:
-                raise UserError(f"--{name} is for `ragen-bench export oracle` only; remove it")

@@ -52,7 +52,10 @@ def parser() -> Parser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line and return the exit code."""
-    _replace_unencodable_characters()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A question mark for each character that the terminal's encoding lacks.
+            stream.reconfigure(errors="replace")
     try:
         return run_program(parser(), arguments)
     except ValueError as error:
@@ -62,10 +65,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         sys.stderr.write(f"ragen-bench: {error}\n")
         return 2
-
-
-def _replace_unencodable_characters() -> None:
-    """Print a question mark for characters that the terminal's encoding lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")

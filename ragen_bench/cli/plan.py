@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject
 
 _SIDES = ("unpaired", "paired")
+_ASSUMED = {
+    "success": "a success of {:g} %",
+    "share": "{:g} % of its variance between instances",
+    "correlation": "a correlation of {:g} % between models over instances",
+}
+"""The values that no run gave, in words."""
 _HEADING = """\
            instances of each          found with those
           environment needed             there are
@@ -84,16 +90,6 @@ def _print_plan(console: Console, planned: JsonObject) -> None:
         found = "".join(f"{fixed(100 * row['find'][side], 1):>10}" for side in _SIDES)
         console.print(f" {row['samples']:>7}{needed}    {found}", highlight=False)
     console.print(f"\n{_CAPTION}")
-    if line := _describe_assumptions(planned["assumed"]):
-        console.print(line)
-
-
-def _describe_assumptions(assumed: JsonObject) -> str:
-    """Return the values that no run gave, in words."""
-    words = {
-        "success": "a success of {:g} %",
-        "share": "{:g} % of its variance between instances",
-        "correlation": "a correlation of {:g} % between models over instances",
-    }
-    parts = [words[name].format(100 * value) for name, value in assumed.items()]
-    return f"Assumed: {', '.join(parts)}; name runs with --like to measure them." if parts else ""
+    if assumed := planned["assumed"]:
+        parts = (_ASSUMED[name].format(100 * value) for name, value in assumed.items())
+        console.print(f"Assumed: {', '.join(parts)}; name runs with --like to measure them.")

@@ -11,7 +11,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
-    from ragen_bench.pages.play import Ending, HumanEpisode
+    from ragen_bench.pages.play import HumanEpisode
 
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"
@@ -38,17 +38,12 @@ class Play(Command):
         if self.browser:
             from ragen_bench.pages.play.server import PlayServer
 
-            PlayServer(choice, self.port or 0).serve(_print_address)
+            PlayServer(choice, self.port or 0).serve("Play")
             return 0
         if self.port is not None:
             raise UserError("--port goes with --browser; remove it, or add --browser")
         _play_in_terminal(HumanEpisode(choice))
         return 0
-
-
-def _print_address(url: str) -> None:
-    sys.stdout.write(f"Play at {url} - Ctrl-C ends.\n")
-    sys.stdout.flush()
 
 
 def _play_in_terminal(episode: HumanEpisode) -> None:
@@ -64,7 +59,14 @@ def _play_in_terminal(episode: HumanEpisode) -> None:
             return
         episode.play(response)
         sys.stdout.write(f"\n{visible(episode.observation)}\n\n")
-    sys.stdout.write(visible(_format_ending(describe_ending(episode))))
+    ending = describe_ending(episode)
+    score = "" if ending.score is None else f", score {ending.score:.2f}"
+    lines = [f"{ending.verdict}. Return {ending.total:.2f}{score}."]
+    lines += [f"  {name}: {value:.2f}" for name, value in ending.parts.items()]
+    if ending.oracle:
+        lines.append(f"The oracle in the same episode, return {ending.oracle_total:.2f}:")
+    lines += [f"  {turn.answer}" for turn in ending.oracle]
+    sys.stdout.write(visible("\n".join(lines) + "\n"))
 
 
 def _read_response(episode: HumanEpisode) -> str | None:
@@ -94,13 +96,3 @@ def _list_actions(episode: HumanEpisode, text: str) -> str:
         rest = len(matching) - _MAX_LISTED
         lines.append(f"... and {rest} more; {_LIST}TEXT lists those with TEXT")
     return "Actions:\n" + "".join(f"  {line}\n" for line in lines)
-
-
-def _format_ending(ending: Ending) -> str:
-    score = "" if ending.score is None else f", score {ending.score:.2f}"
-    lines = [f"{ending.verdict}. Return {ending.total:.2f}{score}."]
-    lines += [f"  {name}: {value:.2f}" for name, value in ending.parts.items()]
-    if ending.oracle:
-        lines.append(f"The oracle in the same episode, return {ending.oracle_total:.2f}:")
-    lines += [f"  {turn.answer}" for turn in ending.oracle]
-    return "\n".join(lines) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -115,13 +114,8 @@ class View(ReplayOptions, Command):
         from ragen_bench.pages.view import ViewServer
 
         self.import_named()
-        ViewServer(self.folder, self.port).serve(_print_address)
+        ViewServer(self.folder, self.port).serve("View")
         return 0
-
-
-def _print_address(url: str) -> None:
-    sys.stdout.write(f"View at {url} - Ctrl-C ends.\n")
-    sys.stdout.flush()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,28 +202,25 @@ def reasoning_table(analysis: JsonObject) -> MetricsTable:
 
     table = MetricsTable("How the model reasoned", _CAPTION, _COLUMNS)
     for row in analysis["envs"]:
-        table.add_row(short(row["env"]), *_reasoning_cells(row["reasoning"]))
+        reasoning = row["reasoning"]
+        plans, claims = reasoning["plans"], reasoning["claims"]
+        diversity = reasoning["diversity"] or {}
+        table.add_row(
+            short(row["env"]),
+            f"{reasoning['turns']:,}",
+            _format(reasoning["words_mean"], "{:.1f}"),
+            _format(reasoning["cut_share"], "{:.0%}"),
+            f"{plans['agree']}/{plans['agree'] + plans['differ']}",
+            *(
+                f"{each['true']}/{each['true'] + each['false']}"
+                for each in (claims, claims["elsewhere"])
+            ),
+            str(claims["unread"]),
+            _format(diversity.get("compression"), "{:.1f}"),
+            _format(diversity.get("distinct", [None] * 3)[1], "{:.2f}"),
+            _format(diversity.get("repeated"), "{:.0%}"),
+        )
     return table
-
-
-def _reasoning_cells(reasoning: JsonObject) -> list[str]:
-    plans, claims, diversity = reasoning["plans"], reasoning["claims"], reasoning["diversity"] or {}
-    return [
-        f"{reasoning['turns']:,}",
-        _format(reasoning["words_mean"], "{:.1f}"),
-        _format(reasoning["cut_share"], "{:.0%}"),
-        f"{plans['agree']}/{plans['agree'] + plans['differ']}",
-        _true_of_read(claims),
-        _true_of_read(claims["elsewhere"]),
-        str(claims["unread"]),
-        _format(diversity.get("compression"), "{:.1f}"),
-        _format(diversity.get("distinct", [None] * 3)[1], "{:.2f}"),
-        _format(diversity.get("repeated"), "{:.0%}"),
-    ]
-
-
-def _true_of_read(claims: JsonObject) -> str:
-    return f"{claims['true']}/{claims['true'] + claims['false']}"
 
 
 def _format(value: float | None, form: str) -> str:

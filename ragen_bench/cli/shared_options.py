@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from ragen_bench.command_line import Option
+from ragen_bench.json_types import JsonObject
 
 if TYPE_CHECKING:
     from ragen_bench.leaderboard.announcements.draws import FindDraw
@@ -37,13 +38,13 @@ class JsonOptions:
         return self.json == _STDOUT
 
     @contextmanager
-    def output(self) -> Iterator[dict[str, Any]]:
+    def output(self) -> Iterator[JsonObject]:
         """Print or write the dictionary that the block fills, once it ends without an error.
 
         Where the document is printed, all other output goes to standard error, that of C
         libraries too.
         """
-        content: dict[str, Any] = {}
+        content: JsonObject = {}
         if not self.prints_json:
             yield content
             if self.json:
@@ -62,11 +63,11 @@ class JsonOptions:
         sys.stdout.write(_to_json(content))
 
 
-def _to_json(content: Mapping[str, Any]) -> str:
+def _to_json(content: JsonObject) -> str:
     return json.dumps(_make_finite({"schema": SCHEMA, **content}), indent=2, allow_nan=False) + "\n"
 
 
-def _make_finite(value: Any) -> Any:
+def _make_finite(value: object) -> object:
     """Return a value with None in place of NaN and infinity, which JSON does not have."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -98,11 +99,7 @@ class DrawsOptions:
     ] = None
 
     def find_draw(self) -> FindDraw | None:
-        """Return the function that finds a draw; None for the leaderboard of the entry.
-
-        Raises:
-            UserError: If the path does not exist.
-        """
+        """Return the function that finds a draw; None for the leaderboard of the entry."""
         from ragen_bench.leaderboard.announcements.draws import find_draws_in
 
         return None if self.draws is None else find_draws_in(self.draws)
@@ -118,11 +115,7 @@ class ThirdPartyOptions:
     ] = ()
 
     def import_environments(self) -> None:
-        """Import the environments that the user named; a run's record alone is not trusted.
-
-        Raises:
-            UserError: If an environment does not exist.
-        """
+        """Import the environments that the user named; a run's record alone is not trusted."""
         from ragen_bench.suites import env_id
 
         for env in self.env:
@@ -138,11 +131,7 @@ class ReplayOptions(ThirdPartyOptions):
     ] = None
 
     def import_named(self) -> None:
-        """Import the environments and the random player that the user named.
-
-        Raises:
-            UserError: If one of them does not exist.
-        """
+        """Import the environments and the random player that the user named."""
         from ragen_bench.models.random_player import import_random_player
 
         self.import_environments()

@@ -69,10 +69,11 @@ class LoopbackServer(ThreadingHTTPServer):
         """URL to open."""
         return f"http://127.0.0.1:{self.server_port}/"
 
-    def serve(self, announce: Callable[[str], object]) -> None:
-        """Call `announce` with the URL, and serve until the process is interrupted."""
+    def serve(self, verb: str) -> None:
+        """Print what the user can do at the URL, and serve until the process is interrupted."""
         with self:
-            announce(self.url)
+            sys.stdout.write(f"{verb} at {self.url} - Ctrl-C ends.\n")
+            sys.stdout.flush()
             self.serve_forever()
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.environments import is_text_env
 from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements.files import read_draw_file
 from ragen_bench.models import Isolation, ServerOptions
 from ragen_bench.models.agents.sandbox import has_sealed_key
@@ -46,14 +46,9 @@ _MAX_TEMPERATURE = 100
 
 
 def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluation:
-    """Return the evaluation that options describe.
+    """Return the evaluation that options describe; an invalid one raises a UserError.
 
-    Args:
-        options: Settings of the evaluation.
-        command: Command line or call that gave them, for the record.
-
-    Raises:
-        UserError: If an option has an invalid value.
+    `command` is the command line or call that gave them, for the record.
     """
     _check_numbers(options)
     _check_empty(options)
@@ -129,15 +124,12 @@ def _choose_format(options: EvaluationOptions, envs: Iterable[str]) -> AnswerFor
         option = "--constrain" if options.constrain else "--format"
         raise UserError(f"{with_format[0]} states its own response format; remove {option}")
     if chosen == "tools":
-        _check_tools(options)
+        _check_ability(options.model, "tools", "--format tools")
+        if options.constrain:
+            raise UserError(
+                "--constrain cannot be combined with --format tools; remove one of them"
+            )
     return chosen
-
-
-def _check_tools(options: EvaluationOptions) -> None:
-    """Refuse `--format tools` for a model that cannot be offered functions."""
-    _check_ability(options.model, "tools", "--format tools")
-    if options.constrain:
-        raise UserError("--constrain cannot be combined with --format tools; remove one of them")
 
 
 def _check_pictures(options: EvaluationOptions, envs: Iterable[str]) -> None:
@@ -196,10 +188,8 @@ def _check_numbers(options: EvaluationOptions) -> None:
 
 
 def _parse_history(text: str) -> History:
-    if text == "full":
-        return None
-    if text == "none":
-        return 0
+    if text in ("full", "none"):
+        return None if text == "full" else 0
     # A number of turns has fewer digits, and Python reads no int of thousands of digits.
     if text.isascii() and text.isdecimal() and len(text) < len(str(_MAX)):
         return int(text)
@@ -223,9 +213,6 @@ def isolation_of(options: EvaluationOptions, split: Split) -> Isolation:
     """Return where the user's agents run in an evaluation on a split.
 
     They are sandboxed if the options say so, and wherever they could read a sealed key.
-
-    Raises:
-        UserError: An option has no effect.
     """
     names = [name for name in (options.model, options.opponent) if name]
     has_agent = any(find_provider(name).user_code for name in names)
@@ -250,11 +237,7 @@ _REQUEST_ADDITIONS = ("header", "extra_body", "reasoning_effort")
 
 
 def server_of(options: EvaluationOptions) -> ServerOptions | None:
-    """Return the connection options of the model; None if it has no server and none was given.
-
-    Raises:
-        UserError: An option applies neither to the model nor to its opponent.
-    """
+    """Return the connection options of the model; None if it has no server and none was given."""
     settings = _read_options(options)
     models = [name for name in (options.model, options.opponent) if name]
     taken = {option for model in models for option in find_provider(model).options}
@@ -269,16 +252,7 @@ def server_of(options: EvaluationOptions) -> ServerOptions | None:
 
 
 def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> Opponent | None:
-    """Return the model's opponent; None if the options name none.
-
-    Args:
-        options: Options that `server_of` has accepted.
-        response_format: Format of the opponent's responses.
-
-    Raises:
-        UserError: The model is unknown, its server is not given, or an option lacks the one that
-            it belongs to.
-    """
+    """Return the model's opponent; None if the options, which `server_of` accepts, name none."""
     name, url = options.opponent, options.opponent_base_url
     if name is None:
         for option, value in (("base-url", url), ("format", options.opponent_format)):
@@ -306,11 +280,11 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
     return Opponent(name, response_format, _server_options(name, settings))
 
 
-def _read_options(options: EvaluationOptions) -> dict[str, Any]:
+def _read_options(options: EvaluationOptions) -> JsonObject:
     return {name: value for name, value in options.connection.items() if value not in (None, ())}
 
 
-def _server_options(model: str, settings: Mapping[str, Any]) -> ServerOptions | None:
+def _server_options(model: str, settings: JsonObject) -> ServerOptions | None:
     provider = find_provider(model)
     taken = {name: value for name, value in settings.items() if name in provider.options}
     if not taken and not provider.served:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from ragen_bench.command_line import Argument, Option
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.json_types import JsonObject
 
 MODELS = "such as openai/NAME or hf/NAME-OR-DIR; `ragen-bench list` shows all forms"
 """Help of a model's name."""
@@ -41,7 +42,7 @@ class ConnectionOptions:
     ] = None
 
     @property
-    def connection(self) -> dict[str, Any]:
+    def connection(self) -> JsonObject:
         """These options alone, by their names."""
         return {field.name: getattr(self, field.name) for field in fields(ConnectionOptions)}
 
@@ -112,14 +113,10 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
     ] = None
 
 
-def parse_options(values: Mapping[str, Any]) -> EvaluationOptions:
-    """Return the options of an evaluation from untyped values.
+def parse_options(values: Mapping[str, object]) -> EvaluationOptions:
+    """Return the options of an evaluation from untyped values by their names.
 
-    Args:
-        values: Values by the names of the options; `env` and `header` may be one text or several.
-
-    Raises:
-        UserError: If a value has the wrong type; the message names the option.
+    `env` and `header` may be one text or several. A value of the wrong type raises a UserError.
     """
     try:
         from pydantic import TypeAdapter, ValidationError
@@ -130,7 +127,8 @@ def parse_options(values: Mapping[str, Any]) -> EvaluationOptions:
     for name in ("env", "header"):
         if name in values:
             several = values[name]
-            values[name] = (several,) if isinstance(several, str) else tuple(several)
+            is_many = isinstance(several, Iterable) and not isinstance(several, str)
+            values[name] = tuple(several) if is_many else (several,)
     try:
         return TypeAdapter(EvaluationOptions).validate_python(values)
     except ValidationError as error:

@@ -15,13 +15,8 @@ from ragen_bench.visible import visible
 class PlainConsole(Console):
     """A console that reads no markup, so that brackets and colons in names are printed.
 
-    Names, responses and texts of servers are untrusted: their control characters are shown.
-
-    Args:
-        file: Output stream; None for standard output.
-        quiet: Print nothing.
-        force_terminal: Treat the output as a terminal or not; None to detect it.
-        force_jupyter: Treat the output as a notebook or not; None to detect it.
+    Names, responses and texts of servers are untrusted: their control characters are shown. Without
+    a file it prints on standard output; a terminal or notebook is detected unless it is forced.
     """
 
     def __init__(
@@ -52,11 +47,8 @@ class PlainConsole(Console):
 def plain_console(quiet: bool = False) -> PlainConsole:
     """Return a console on the present standard output.
 
-    A thread that redirects standard output later, to hold back what a library prints, does not
-    take what other threads print on this console.
-
-    Args:
-        quiet: Print nothing.
+    A thread that redirects standard output later, to hold back what a library prints, does not take
+    what other threads print on this console.
     """
     return PlainConsole(file=sys.stdout, quiet=quiet)
 
@@ -72,12 +64,6 @@ def interval(bounds: Sequence[float]) -> str:
 
 
 def fixed(value: float, digits: int, sign: str = "") -> str:
-    """Return a number with a fixed number of digits; zero has no minus.
-
-    Args:
-        value: The number.
-        digits: Digits behind the point.
-        sign: "+" to write the sign of positive numbers too.
-    """
+    """Return a number with a fixed number of digits; zero has no minus. `sign` is "" or "+"."""
     # Adding 0 turns -0.0, which would be printed with its sign, into 0.0.
     return f"{round(value, digits) + 0.0:{sign}.{digits}f}"

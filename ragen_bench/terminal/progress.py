@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -23,12 +22,7 @@ _SHORTEST = 16
 
 
 class Pace:
-    """Estimates the time left of a run.
-
-    Args:
-        total: Planned episodes of the run.
-        clock: Returns seconds since any fixed moment.
-    """
+    """Estimates the time left of a run of `total` planned episodes; `clock` returns seconds."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total, self._clock, self._start = total, clock, clock()
@@ -37,9 +31,7 @@ class Pace:
     def describe(self, episodes: int, success: float | None) -> str:
         """Return the success so far and the time left in words, as far as they are known.
 
-        Args:
-            episodes: Recorded episodes; those of the first call were there before.
-            success: Success rate of the recorded episodes.
+        Episodes of the first call were recorded before.
         """
         self._first = episodes if self._first is None else self._first
         parts = [] if success is None else [f"{100 * success:.0f} % solved"]
@@ -51,12 +43,7 @@ class Pace:
 
 
 class PlainProgress:
-    """Writes a line to stderr once a minute, where no terminal shows a bar.
-
-    Args:
-        total: Planned episodes of the run.
-        clock: Returns seconds since any fixed moment.
-    """
+    """Writes a line to stderr once a minute, where no terminal shows a bar."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._total, self._clock = total, clock
@@ -64,13 +51,7 @@ class PlainProgress:
         self._pace = Pace(total, clock)
 
     def tick(self, episodes: int, responses: int, success: float | None = None) -> None:
-        """Write a line, unless one was written within the last minute.
-
-        Args:
-            episodes: Recorded episodes.
-            responses: Responses that this process received.
-            success: Success rate of the recorded episodes.
-        """
+        """Write a line, unless one was written within the last minute."""
         pace = self._pace.describe(episodes, success)
         now = self._clock()
         if now - self._last_line < _PAUSE:
@@ -85,17 +66,12 @@ class PlainProgress:
 
 
 class NotebookProgress:
-    """Shows the progress of a run in a cell of a notebook.
-
-    Args:
-        total: Planned episodes of the run.
-        clock: Returns seconds since any fixed moment.
-    """
+    """Shows the progress of a run in a cell of a notebook."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         display = import_module("IPython.display").display  # every notebook kernel has it
         self._total, self._clock, self._last = total, clock, clock()
-        self._handle: Any = display({"text/plain": ""}, raw=True, display_id=True)
+        self._handle = display({"text/plain": ""}, raw=True, display_id=True)
 
     def tick(self, episodes: int, responses: int, success: float | None = None) -> None:
         """Update the cell, a few times a second and at the end; see `PlainProgress.tick`."""
@@ -114,12 +90,7 @@ def progress_without_bar(
 ) -> Callable[[int, int, float | None], object]:
     """Return the function that reports the progress of a run where no terminal shows a bar.
 
-    Args:
-        console: Console of the run.
-        total: Planned episodes of the run.
-
-    Returns:
-        A function of the number of episodes, the number of responses, and the success rate.
+    Its arguments are the number of episodes, the number of responses, and the success rate.
     """
     if console.quiet or console.is_terminal:
         return lambda *_: None
@@ -127,12 +98,7 @@ def progress_without_bar(
 
 
 def shorten_name(name: str, columns: int) -> str:
-    """Return a model's name without its middle if it is long; both ends tell models apart.
-
-    Args:
-        name: Name of the model.
-        columns: Width of the terminal, which also holds a bar.
-    """
+    """Return a model's name for a width of the terminal; both ends tell models apart."""
     longest = max(_SHORTEST, columns - _OTHER_COLUMNS)
     if len(name) <= longest:
         return name
@@ -144,12 +110,7 @@ def shorten_name(name: str, columns: int) -> str:
 def episodes_bar(console: Console, verb: str) -> Iterator[Callable[[int, int], None]]:
     """Show a bar while episodes are replayed, and a clock while the metrics are computed.
 
-    Args:
-        console: Where the bar is shown until the block ends.
-        verb: Description of the work, such as "Replaying".
-
-    Yields:
-        A function of the number of replayed and of planned episodes.
+    Yields a function of the number of replayed and of planned episodes.
     """
     bar = Progress(
         TextColumn("{task.description}", markup=False),
@@ -174,15 +135,7 @@ def episodes_bar(console: Console, verb: str) -> Iterator[Callable[[int, int], N
 
 @contextmanager
 def replay_bar(console: Console, run: RunDirectory) -> Iterator[Callable[[], None]]:
-    """Show a bar while the episodes of a run are replayed.
-
-    Args:
-        console: Where the bar is shown until the block ends.
-        run: The run.
-
-    Yields:
-        A function to call after each episode.
-    """
+    """Show a bar while a run's episodes are replayed; yield the function to call after each."""
     # In a file a bar would leave an empty line.
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Replaying", total=run.config.planned)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -32,11 +32,7 @@ _CAPTION = (
 
 
 def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[JsonObject, Path]:
-    """Summarise and analyse a run, write the summary and the report, and return them.
-
-    Returns:
-        The summary, and the file of the report.
-    """
+    """Summarise and analyse a run, write and return the summary, and the file of the report."""
     with console.status(Text("Playing the random player and the oracle ...")):
         summary = summarise(run, prices)
     run.write_summary(summary)
@@ -50,27 +46,14 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> JsonObj
     console.print(summary_table(summary, run.config.constrained))
     for line in reference_lines(summary):
         console.print(line)
-    lines = [
-        *return_lines(summary),
-        *opponent_lines(summary),
-        describe_truncation(summary, run.config.max_tokens),
-        _cost_line(summary),
-        _incomplete_line(summary),
-        f"Run     {run.path}",
-        f"Report  {report}",
-    ]
-    for line in filter(None, lines):
+    lines = _summary_lines(summary, run.config.max_tokens)
+    for line in (*lines, f"Run     {run.path}", f"Report  {report}"):
         console.print(line, soft_wrap=True)
     return summary
 
 
 def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTable:
-    """Return a table with the rows of the model, the random player and the oracle.
-
-    Args:
-        summary: Summary of the run.
-        constrained: Whether decoding was constrained to the format, which the title says.
-    """
+    """Return a table with the rows of the model, the random player and the oracle."""
     table = MetricsTable(_title(summary, constrained), _caption(summary), _COLUMNS)
     for row in summary["envs"]:
         table.add_row(short(row["env"]), *_model_cells(row))
@@ -83,9 +66,8 @@ def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTabl
 def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
     """Return a table of several models between the random player and the oracle.
 
-    Args:
-        summaries: Summaries of runs on the same instances. An environment that a later run lacks
-            gets dashes.
+    The summaries are of runs on the same instances. An environment that a later run lacks gets
+    dashes.
     """
     suite = visible(summaries[0]["suite"]) or "chosen environments"
     title = f"{suite}, {summaries[0]['split']} split"
@@ -148,16 +130,32 @@ def _caption(summary: JsonObject) -> str:
     return f"{name} {fixed(score, 3)} [{low}, {high}].\n{_CAPTION}"
 
 
-def return_lines(summary: JsonObject) -> list[str]:
-    """Return a line with the mean return of each environment that does not report success."""
-    return [
-        f"{visible(row['env'])} does not report success: mean return {fixed(row['return'], 3)}, "
-        f"95 % interval {fixed(row['return_interval'][0], 3)} to "
-        f"{fixed(row['return_interval'][1], 3)}"
-        + (f"; random {fixed(row['random']['return'], 3)}" if row["random"] else "")
-        for row in summary["envs"]
-        if row["success"] is None
-    ]
+def _summary_lines(summary: JsonObject, max_tokens: int) -> Iterator[str]:
+    """Yield the lines on environments without success, on opponents, cut responses and cost."""
+    for row in summary["envs"]:
+        if row["success"] is None:
+            low, high = (fixed(bound, 3) for bound in row["return_interval"])
+            random = f"; random {fixed(row['random']['return'], 3)}" if row["random"] else ""
+            yield (
+                f"{visible(row['env'])} does not report success: mean return "
+                f"{fixed(row['return'], 3)}, 95 % interval {low} to {high}{random}"
+            )
+    for row in summary["envs"]:
+        if "opponent" in row:
+            yield (
+                f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}, of "
+                f"which {describe_replies(row['env'], row['opponent'])}; the rule answered random "
+                "and oracle"
+            )
+    if truncation := describe_truncation(summary, max_tokens):
+        yield truncation
+    if (cost := summary["cost"]) and cost["amount"]:
+        yield f"Cost    {figure(cost['amount'])} {cost['currency']}"
+    if summary["episodes"] < summary["planned"]:
+        line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
+        if faults := summary["infra_faults"]:
+            line += f"; {faults} could not be played (see faults.jsonl) and count in no metric"
+        yield f"{line}. The same command resumes the run."
 
 
 def reference_lines(summary: JsonObject) -> list[str]:
@@ -169,24 +167,8 @@ def reference_lines(summary: JsonObject) -> list[str]:
     ]
 
 
-def opponent_lines(summary: JsonObject) -> list[str]:
-    """Return a line on the opponent's replies for each environment that has them."""
-    return [
-        f"Replies of {visible(summary['opponent'])}: {row['opponent']['replies']:,}, of which "
-        f"{describe_replies(row['env'], row['opponent'])}; the rule answered random and oracle"
-        for row in summary["envs"]
-        if "opponent" in row
-    ]
-
-
 def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) -> list[str]:
-    """Return a line for each environment with its success and an interval.
-
-    Args:
-        success: Success by environment.
-        level: Confidence level of the intervals, in (0, 1).
-        exact: Whether the intervals are Clopper and Pearson's.
-    """
+    """Return a line for each environment with its success and an interval of a level in (0, 1)."""
     kind = "Clopper-Pearson" if exact else "same method as the table"
     return [
         f"{short(env)}  success {percent(estimate.value)}, "
@@ -196,26 +178,7 @@ def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) ->
 
 
 def describe_truncation(summary: JsonObject, max_tokens: int) -> str:
-    """Return which part of the responses was cut at the token limit; "" if none was.
-
-    Args:
-        summary: Summary of the run.
-        max_tokens: The token limit.
-    """
+    """Return which part of the responses was cut at the token limit; "" if none was."""
     turns = sum(row["turns"] for row in summary["envs"])
     cut = sum_in_order(row["turns"] * (row["cut"] or 0.0) for row in summary["envs"])
     return f"{percent(cut / turns)} % of responses were cut at {max_tokens} tokens" if cut else ""
-
-
-def _cost_line(summary: JsonObject) -> str:
-    cost = summary["cost"]
-    return f"Cost    {figure(cost['amount'])} {cost['currency']}" if cost and cost["amount"] else ""
-
-
-def _incomplete_line(summary: JsonObject) -> str:
-    if summary["episodes"] >= summary["planned"]:
-        return ""
-    line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
-    if faults := summary["infra_faults"]:
-        line += f"; {faults} could not be played (see faults.jsonl) and count in no metric"
-    return f"{line}. The same command resumes the run."

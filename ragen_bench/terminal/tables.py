@@ -19,17 +19,12 @@ _Row: TypeAlias = tuple[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class MetricsTable:
-    """A table that fits the width of its console.
+    """A table that fits the width of its console, with metrics by environment.
 
     A name that has no room next to its values gets a line of its own. Where the values alone are
-    too wide, each stands with its column's name below the environment.
-
-    Attributes:
-        title: Text above the table.
-        caption: Text below the table.
-        columns: Names of all columns but the first, which holds the environment.
-        rows: Names and values; the last values may be missing. A name that begins with a space
-            belongs to a part of the row above.
+    too wide, each stands with its column's name below the environment. `columns` are all but the
+    first, which holds the environment. The last values of a row may be missing, and a name that
+    begins with a space belongs to a part of the row above.
     """
 
     title: str
