@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from io import StringIO
 from os import PathLike
 from pathlib import Path
@@ -121,7 +122,10 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         ragen_envs.core.sealed.SealedKeyError: If the split is sealed and there is no key.
     """
     given = {name: value for name, value in locals().items() if name in _NAMES}
-    given["model"], given["history"] = _name_model(model), str(history)
+    given["history"] = str(history)
+    if callable(model):
+        instead = "a model's name, or a function or a class from the top of a module"
+        given["model"] = f"python:{find_import_name(model, instead)}"
     if callable(random_player):
         given["random_player"] = find_import_name(random_player, FUNCTION_FORMS)
     options = parse_options(given)
@@ -177,6 +181,7 @@ def play_missing(
         name = shorten_name(evaluation.model, console.width)
         task = bar.add_task(name, total=total, pace="")
         pace = Pace(total)
+        print_line = partial(bar.console.print, soft_wrap=True)
         tick = progress_without_bar(console, total)
 
         def on_progress(episodes: int, responses: int, env: str, success: float | None) -> None:
@@ -185,11 +190,8 @@ def play_missing(
             bar.update(task, completed=episodes, pace=f"{text} {env_name}")
             tick(episodes, responses, success)
 
-        def on_message(line: str) -> None:
-            bar.console.print(line, soft_wrap=True)
-
         try:
-            run = play_run(evaluation, model, path, on_progress, on_message)
+            run = play_run(evaluation, model, path, on_progress, print_line)
         except Exception:
             bar.live.transient = True  # leave only the line of the error
             raise
@@ -200,14 +202,6 @@ def play_missing(
 
 
 _NAMES = tuple(Default.__dataclass_fields__)
-
-
-def _name_model(model: str | Callable[..., object]) -> str:
-    """Return the name of a model; for a callable, the name by which it can be imported."""
-    if isinstance(model, str):
-        return model
-    instead = "a model's name, or a function or a class from the top of a module"
-    return f"python:{find_import_name(model, instead)}"
 
 
 def _run_in_process(isolation: Isolation, name: str) -> Isolation:

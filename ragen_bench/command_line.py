@@ -141,11 +141,6 @@ def make_parser(program: str, about: str, commands: Commands) -> Parser:
     return parser
 
 
-def help_of(command: type[Command] | Group) -> str:
-    """Return the help of a command; its first line is the summary in the list of commands."""
-    return command.about if isinstance(command, Group) else inspect.getdoc(command) or ""
-
-
 def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
     """Run the command that a command line names, report errors, and return the exit code."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks for the words that may follow
@@ -214,7 +209,7 @@ class _Version(argparse.Action):
 def _add_commands(parser: Parser, metavar: str, commands: Commands) -> None:
     subparsers = parser.add_subparsers(metavar=metavar, required=True, parser_class=Parser)
     for name, command in commands.items():
-        description = help_of(command)
+        description = command.about if isinstance(command, Group) else inspect.getdoc(command) or ""
         summary = description.partition("\n")[0].removesuffix(".").replace("%", "%%")
         subparser = subparsers.add_parser(name, help=summary, description=description)
         if isinstance(command, Group):

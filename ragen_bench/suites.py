@@ -13,8 +13,8 @@ from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.third_party import get_game, register_environment
 from ragen_bench.two_player import needs_opponent
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec
-from ragen_envs.core.instances import HELD_OUT_SIZE, SPLITS, Split
-from ragen_envs.core.protocol import ANSWER_FORMATS, RESPONSE_FORMATS, AnswerFormat, ResponseFormat
+from ragen_envs.core.instances import HELD_OUT_SIZE, Split
+from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
 from ragen_envs.core.text_env import AnyTextEnv, TextEnv
 from ragen_envs.registration import (
     GAMES,
@@ -109,14 +109,9 @@ def select(
 ) -> dict[str, int]:
     """Return the environments to evaluate, each with the number of instances.
 
-    An unknown suite or id, both at once, a limit out of range, or an opponent that is missing or
-    not needed raises a UserError.
-
-    Args:
-        suite: The name of a suite, or None.
-        envs: Ids in place of a suite. The namespace `ragen` may be omitted.
-        limit: The maximum of instances of each environment.
-        opposed: Whether there is an opponent. Then every environment must need one, else none.
+    They are of a suite or of ids, whose namespace `ragen` may be omitted. If there is an opponent
+    (`opposed`), every environment must need one, else none. An unknown suite or id, both at once, a
+    limit out of range, or an opponent that is missing or not needed raises a UserError.
     """
     if envs and suite:
         raise UserError("give either --suite or --env, not both")
@@ -204,22 +199,13 @@ def has_split(env: str, split: Split) -> bool:
     return sealable and (split == "sealed" or is_registered(env))
 
 
-def split_name(name: str) -> Split:
-    """Return the split of a name; a UserError if there is none."""
-    return _choose("split", name, SPLITS)
-
-
-def answer_format_of(name: str) -> AnswerFormat:
-    """Return the format of a player's responses; a UserError if there is none."""
-    return _choose("format", name, ANSWER_FORMATS)
-
-
 def response_format_of(name: str) -> ResponseFormat:
     """Return a format of responses in text, which excludes "tools"; else a UserError."""
-    return _choose("format", name, RESPONSE_FORMATS)
+    return find_choice("format", name, RESPONSE_FORMATS)
 
 
-def _choose(what: str, name: str, choices: tuple[T, ...]) -> T:
+def find_choice(what: str, name: str, choices: tuple[T, ...]) -> T:
+    """Return the choice of a name; a UserError that says `what` it is if there is none."""
     for choice in choices:
         if choice == name:
             return choice
@@ -234,17 +220,11 @@ def make_env(
     draw: str = "",
     pictured: bool = False,
 ) -> AnyEnv:
-    """Construct an environment.
+    """Construct an environment by its full id.
 
-    A split that the environment lacks, or the drawn split without a key, raises a UserError.
-
-    Args:
-        env: The full id.
-        split: The source of the instances.
-        response_format: The format of the responses.
-        opponent_format: The format of the opponent's responses; None for that of the player.
-        draw: The key of the drawn split, see `ragen_envs.core.drawn`; "" for other splits.
-        pictured: Whether pictures show the board in place of the text.
+    `opponent_format` defaults to that of the player. `draw` is the key of the drawn split, see
+    `ragen_envs.core.drawn`. A `pictured` environment shows pictures of the board in place of the
+    text. A split that it lacks, or the drawn split without a key, raises a UserError.
     """
     if not has_split(env, split):
         why = "all its instances are public" if is_registered(env) else "it is external"

@@ -13,7 +13,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
-    from ragen_bench.pages.annotation import Rating, Session
+    from ragen_bench.pages.annotation.session import Rating, Session
     from ragen_bench.runs.schema import Key
 
 _RULE = "-" * 72
@@ -36,7 +36,7 @@ class Annotate(Command):
 
     def run(self) -> int:
         """Let a rater rate, or print the agreement."""
-        from ragen_bench.pages.annotation import Session
+        from ragen_bench.pages.annotation.session import Session
         from ragen_bench.runs.directory import read_run
 
         for directory in self.runs:
@@ -58,7 +58,7 @@ class Annotate(Command):
 
 def agreement_table(runs: Iterable[Path]) -> str:
     """Return a table of the ratings of all raters and of Krippendorff's alpha."""
-    from ragen_bench.pages.annotation import (
+    from ragen_bench.pages.annotation.session import (
         QUESTIONS,
         SCALE,
         krippendorff_alpha,
@@ -93,7 +93,7 @@ def agreement_table(runs: Iterable[Path]) -> str:
 
 def rate_in_terminal(session: Session) -> None:
     """Show one episode after the other and ask for its ratings, until the rater leaves."""
-    from ragen_bench.pages.annotation import SCALE
+    from ragen_bench.pages.annotation.session import SCALE
 
     waiting = session.waiting()
     done = len(session.chosen) - len(waiting)
@@ -121,7 +121,7 @@ def rate_in_terminal(session: Session) -> None:
 
 def _ask_ratings() -> dict[str, int] | None:
     """Return the ratings; None if the rater leaves."""
-    from ragen_bench.pages.annotation import QUESTIONS, SCALE
+    from ragen_bench.pages.annotation.session import QUESTIONS, SCALE
 
     levels = {name[0]: level for level, name in enumerate(SCALE)}
     choices = ", ".join(f"{name[0]} for {name}" for name in SCALE)

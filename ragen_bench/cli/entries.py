@@ -23,7 +23,6 @@ from ragen_bench.settings.options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragen_bench.episodes.evaluation import Evaluation
     from ragen_bench.json_types import JsonObject
     from ragen_bench.leaderboard.announcements.draws import FindDraw
     from ragen_bench.leaderboard.public_lead import EntryScores
@@ -42,15 +41,20 @@ class Announce(EvaluationOptions, Command):
     model: Annotated[str, Argument("MODEL", MODELS)]
     split: Annotated[str, Option("NAME", "drawn, the only one")] = "drawn"
     out: Annotated[
-        Path | None,
-        Option("FILE", "(default: leaderboard/announcements/MODEL_SUITE_drawn.json)"),
+        Path | None, Option("FILE", "(default: leaderboard/announcements/MODEL_SUITE_drawn.json)")
     ] = None
 
     def run(self) -> int:
         """Write the announcement, and print the commitment and the next steps."""
-        from ragen_bench.leaderboard.announcements.draws import ANNOUNCEMENTS
+        from rich.text import Text
+
+        from ragen_bench.api import load_model
+        from ragen_bench.leaderboard.announcements import draws, files
+        from ragen_bench.leaderboard.errors import EntryError
         from ragen_bench.leaderboard.pack import make_entry_name
+        from ragen_bench.runs.draws import build_announcement, compute_commitment
         from ragen_bench.settings.build import build_evaluation
+        from ragen_bench.terminal.console import plain_console
 
         if self.split != "drawn" or self.draw is not None:
             raise UserError(
@@ -59,51 +63,41 @@ class Announce(EvaluationOptions, Command):
             )
         evaluation = build_evaluation(self)
         name = make_entry_name(self.model, evaluation.suite or "envs", "drawn")
-        _announce(evaluation, self.out or Path("leaderboard") / ANNOUNCEMENTS / f"{name}.json")
+        file = self.out or Path("leaderboard") / draws.ANNOUNCEMENTS / f"{name}.json"
+        try:
+            files.check_file_name(file.name)
+        except EntryError as error:
+            raise UserError(f"{error}; choose another --out") from None
+        _refuse_existing(file)
+        evaluation.settings()  # raises for wrong settings before a model is loaded
+        console = plain_console()
+        model = load_model(console, evaluation)
+        # Only a running engine knows which settings its server refuses.
+        model.engine(evaluation.sampling).close()
+        announcement = build_announcement(evaluation.config(model).as_json())
+        text = files.render_json(announcement)
+        try:
+            files.read_announcement(text.encode())
+            config = files.check_announcement(announcement)
+        except EntryError as error:
+            raise UserError(f"the announcement cannot be sent: {error}") from None
+        commitment = compute_commitment(announcement)
+        _refuse_existing(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="ascii")
+        lines = [f"Announcement  {file}", f"Commitment    {commitment}"]
+        if refusal := files.explain_announced_refusal(config):
+            lines.append(f"Note          not an entry of the leaderboard: {refusal}")
+        else:
+            lines += [
+                "Next          send this one file in a pull request; all of it is published",
+                f"Answer        leaderboard/{draws.DRAWS}/{commitment}.json, drawn when it is "
+                "merged",
+                "Then          ragen-bench evaluate with the same options, --split drawn and "
+                "--draw ANSWER",
+            ]
+        console.print(Text("\n".join(lines)), soft_wrap=True)
         return 0
-
-
-def _announce(evaluation: Evaluation, file: Path) -> None:
-    from rich.text import Text
-
-    from ragen_bench.api import load_model
-    from ragen_bench.leaderboard.announcements import draws, files
-    from ragen_bench.leaderboard.errors import EntryError
-    from ragen_bench.runs.draws import build_announcement, compute_commitment
-    from ragen_bench.terminal.console import plain_console
-
-    try:
-        files.check_file_name(file.name)
-    except EntryError as error:
-        raise UserError(f"{error}; choose another --out") from None
-    _refuse_existing(file)
-    evaluation.settings()  # raises for wrong settings before a model is loaded
-    console = plain_console()
-    model = load_model(console, evaluation)
-    # Only a running engine knows which settings its server refuses.
-    model.engine(evaluation.sampling).close()
-    announcement = build_announcement(evaluation.config(model).as_json())
-    text = files.render_json(announcement)
-    try:
-        files.read_announcement(text.encode())
-        config = files.check_announcement(announcement)
-    except EntryError as error:
-        raise UserError(f"the announcement cannot be sent: {error}") from None
-    commitment = compute_commitment(announcement)
-    _refuse_existing(file)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="ascii")
-    lines = [f"Announcement  {file}", f"Commitment    {commitment}"]
-    if refusal := files.explain_announced_refusal(config):
-        lines.append(f"Note          not an entry of the leaderboard: {refusal}")
-    else:
-        lines += [
-            "Next          send this one file in a pull request; all of it is published",
-            f"Answer        leaderboard/{draws.DRAWS}/{commitment}.json, drawn when it is merged",
-            "Then          ragen-bench evaluate with the same options, --split drawn and --draw "
-            "ANSWER",
-        ]
-    console.print(Text("\n".join(lines)), soft_wrap=True)
 
 
 def _refuse_existing(file: Path) -> None:
@@ -130,15 +124,13 @@ class Submit(DrawsOptions, PriceOptions, Command):
     link: Annotated[str | None, Option("URL", "page about the model")] = None
     parameters: Annotated[str | None, Option("N", "the model's size: 135M, 7B, 1500000")] = None
     open_weights: Annotated[
-        bool | None,
-        Option(None, "whether the weights are public (default: not stated)"),
+        bool | None, Option(None, "whether the weights are public (default: not stated)")
     ] = None
     date: Annotated[
         str | None, Option("DAY", "date of the run, YYYY-MM-DD (default: not stated)")
     ] = None
     out: Annotated[
-        Path | None,
-        Option("DIR", "the entry (default: leaderboard/entries/NAME_SUITE_SPLIT)"),
+        Path | None, Option("DIR", "the entry (default: leaderboard/entries/NAME_SUITE_SPLIT)")
     ] = None
 
     def run(self) -> int:
@@ -302,15 +294,10 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         """Return the command that evaluates with an entry's settings at a seed, on a draw."""
         history = config.history
         return Evaluate(
+            **{name: getattr(config, name) for name in _RERUN_SETTINGS},
             model=self.model,
-            suite=config.suite,
-            split=config.split,
             draw=draw,
-            samples=config.samples,
             seed=seed,
-            temperature=config.temperature,
-            top_p=config.top_p,
-            max_tokens=config.max_tokens,
             format=config.response_format,
             history="full" if history is None else "none" if history == 0 else str(history),
             constrain=config.constrained,
@@ -320,6 +307,9 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
             prices=self.prices,
             out=out,
         )
+
+
+_RERUN_SETTINGS = ("suite", "split", "samples", "temperature", "top_p", "max_tokens")
 
 
 def _print_reproduction(console: Console, comparison: JsonObject) -> None:

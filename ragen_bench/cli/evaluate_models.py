@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from rich.console import Console
-
 from ragen_bench.errors import INTERRUPTED, UserError, unknown
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import read_run
@@ -86,7 +84,14 @@ def evaluate_each(models: Sequence[EvaluationOptions], prices: Path | None) -> i
         if code == INTERRUPTED:
             return INTERRUPTED
         codes.append(code)
-    _print_tables(console, paths)
+    # One table for each group of runs that played the same instances.
+    groups: dict[tuple[str, ...], list[JsonObject]] = {}
+    for path in paths:
+        if (path / "run.json").is_file() and (summary := read_summary(read_run(path))):
+            envs = (row["env"] for row in summary["envs"])
+            groups.setdefault((summary["suite"], summary["split"], *envs), []).append(summary)
+    for summaries in groups.values():
+        console.print(players_table(summaries))
     for options, code in zip(models, codes, strict=True):
         if code:
             line = f"{options.model} is not finished; the same command resumes it"
@@ -109,14 +114,3 @@ def to_arguments(options: EvaluationOptions, path: Path, prices: Path | None) ->
             words += [f"{name}={each}" for each in (value if isinstance(value, tuple) else [value])]
     words.append(f"--out={path}")
     return words if prices is None else [*words, f"--prices={prices}"]
-
-
-def _print_tables(console: Console, paths: Sequence[Path]) -> None:
-    """Print a table for each group of runs that played the same instances."""
-    groups: dict[tuple[str, ...], list[JsonObject]] = {}
-    for path in paths:
-        if (path / "run.json").is_file() and (summary := read_summary(read_run(path))):
-            envs = (row["env"] for row in summary["envs"])
-            groups.setdefault((summary["suite"], summary["split"], *envs), []).append(summary)
-    for summaries in groups.values():
-        console.print(players_table(summaries))

@@ -15,8 +15,6 @@ from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject
-    from ragen_bench.leaderboard.git import Branch
-    from ragen_bench.leaderboard.pull_request import Proposal
 
 _CHANGES = {
     "adds": "Adds the entry {}.",
@@ -87,8 +85,7 @@ class _SiteOptions:
         "leaderboard"
     )
     unverified: Annotated[
-        bool,
-        Option(None, "replay nothing: entries are marked, and have no episodes"),
+        bool, Option(None, "replay nothing: entries are marked, and have no episodes")
     ] = False
 
 
@@ -166,7 +163,13 @@ def _verify_branch(base: str, head: str, content: JsonObject) -> bool:
     """Verify the proposal of a branch of this repository; return whether it may be merged."""
     from ragen_bench.leaderboard import EntryError
     from ragen_bench.leaderboard.git import Branch
-    from ragen_bench.leaderboard.pull_request import read_proposal, read_proposed_announcement
+    from ragen_bench.leaderboard.public_lead import read_base_scores
+    from ragen_bench.leaderboard.pull_request import (
+        read_base_draw,
+        read_proposal,
+        read_proposed_announcement,
+        write_proposal,
+    )
     from ragen_bench.terminal.console import plain_console
 
     console = plain_console()
@@ -183,18 +186,13 @@ def _verify_branch(base: str, head: str, content: JsonObject) -> bool:
             return True
         content.update(does=proposed.does, entry=proposed.name)
         console.print(_CHANGES[proposed.does].format(proposed.name), soft_wrap=True)
-        return not proposed.files or _verify_proposal(branch, proposed, content)
+        if not proposed.files:
+            return True
+        with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
+            entry = write_proposal(branch, proposed, Path(folder))
+            draws = partial(read_base_draw, branch)
+            return verify_entry(entry, content, draws, read_base_scores(branch, proposed.name))
     except EntryError as error:
         content["problem"] = "; ".join(error.args)
         console.print(f"NOT verified: {content['problem']}", soft_wrap=True)
         return False
-
-
-def _verify_proposal(branch: Branch, proposed: Proposal, content: JsonObject) -> bool:
-    from ragen_bench.leaderboard.public_lead import read_base_scores
-    from ragen_bench.leaderboard.pull_request import read_base_draw, write_proposal
-
-    with tempfile.TemporaryDirectory(prefix="ragen-entry-") as folder:
-        entry = write_proposal(branch, proposed, Path(folder))
-        draws = partial(read_base_draw, branch)
-        return verify_entry(entry, content, draws, read_base_scores(branch, proposed.name))

@@ -11,7 +11,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
-    from ragen_bench.pages.play import HumanEpisode
+    from ragen_bench.pages.play.episode import HumanEpisode
 
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"
@@ -32,7 +32,7 @@ class Play(Command):
 
     def run(self) -> int:
         """Play one episode, or serve the page until Ctrl-C."""
-        from ragen_bench.pages.play import HumanEpisode, choose_episode
+        from ragen_bench.pages.play.episode import HumanEpisode, choose_episode
 
         choice = choose_episode(self.env, self.split, self.seed, self.noise_seed)
         if self.browser:
@@ -47,7 +47,7 @@ class Play(Command):
 
 
 def _play_in_terminal(episode: HumanEpisode) -> None:
-    from ragen_bench.pages.play import describe_ending
+    from ragen_bench.pages.play.episode import describe_ending
 
     sys.stdout.write(
         f"{visible(episode.observation)}\n\n(q ends the game, {_LIST} lists the actions)\n"

@@ -111,7 +111,7 @@ class View(ReplayOptions, Command):
 
     def run(self) -> int:
         """Serve the page until Ctrl-C."""
-        from ragen_bench.pages.view import ViewServer
+        from ragen_bench.pages.view.server import ViewServer
 
         self.import_named()
         ViewServer(self.folder, self.port).serve("View")

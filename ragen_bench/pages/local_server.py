@@ -127,11 +127,8 @@ class PageServer(LoopbackServer):
     """Serves one page to one user; a subclass handles the requests of its script.
 
     The URL contains a random word that other pages in the same browser cannot guess. The server
-    also serves the files of `local_pages` and the shared styles and scripts.
-
-    Args:
-        folder: Files of the page, with `page.html`. None if `page` renders it.
-        port: Port number, 0 for a free one; one out of range or in use raises a UserError.
+    also serves the files of `folder`, with `page.html` unless `page` renders it, those of
+    `local_pages`, and the shared styles and scripts.
     """
 
     def __init__(self, folder: Traversable | None, port: int = 0) -> None:

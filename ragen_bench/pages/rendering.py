@@ -16,12 +16,9 @@ from ragen_bench.pages.escaping import escape_invisible_lines
 def page_environment(package: str, *filters: Callable[..., object]) -> Environment:
     """Return the Jinja environment of a package's pages, which extend `frame.html`.
 
-    Texts are escaped, and their invisible characters replaced, see `escape_invisible_lines`. The
-    package's `style.css` and `script.js` are rendered here, since each page states their hashes.
-
-    Args:
-        package: Package with a folder `templates`; shared templates are found too.
-        filters: Extra filters for the templates.
+    Shared templates are found too. Texts are escaped, and their invisible characters replaced, see
+    `escape_invisible_lines`. The package's `style.css` and `script.js` are rendered here, since
+    each page states their hashes.
     """
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("ragen_bench.pages")]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from operator import attrgetter
-from pathlib import Path
 
 from ragen_bench.environments import is_text_env
 from ragen_bench.episodes.episode import SAMPLES_A_SEED
@@ -17,24 +16,22 @@ from ragen_bench.models import Isolation, ServerOptions
 from ragen_bench.models.agents.sandbox import has_sealed_key
 from ragen_bench.models.api.options import OPPONENT_KEY, check_url, make_extra_body, parse_header
 from ragen_bench.models.prompt import History
-from ragen_bench.models.random_player import RandomPlayer, import_random_player
+from ragen_bench.models.random_player import import_random_player
 from ragen_bench.models.registry import find_provider, prefixes_where
 from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.runs.draws import Draw
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.settings.run_names import DEFAULT_MAX_TOKENS
 from ragen_bench.suites import (
     all_suites,
-    answer_format_of,
+    find_choice,
     find_suite,
     plays,
     response_format_of,
     select,
-    split_name,
     states_form,
 )
-from ragen_envs.core.instances import Split
-from ragen_envs.core.protocol import AnswerFormat, ResponseFormat, written_form
+from ragen_envs.core.instances import SPLITS, Split
+from ragen_envs.core.protocol import ANSWER_FORMATS, AnswerFormat, ResponseFormat, written_form
 from ragen_envs.making import board_ids
 from ragen_envs.registration import IDS
 
@@ -50,13 +47,19 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
 
     `command` is the command line or call that gave them, for the record.
     """
-    _check_numbers(options)
-    _check_empty(options)
+    _check_values(options)
     opposed = options.opponent is not None
     instances = select(options.suite, options.env, options.limit, opposed)
     suite = "" if options.env else options.suite or "core"
     default = find_suite(suite).max_tokens if suite else DEFAULT_MAX_TOKENS
-    random_player = _find_random_player(options, instances)
+    random_player = None
+    if options.random_player is not None:
+        if all(map(is_text_env, instances)):
+            raise UserError(
+                "--random-player is for third-party environments that are not a TextEnv; remove "
+                "it, since every TextEnv has a random player"
+            )
+        random_player = import_random_player(options.random_player)
     _check_scripted(options.model, instances, random_player is not None)
     response_format = _choose_format(options, instances)
     if options.constrain:
@@ -68,7 +71,12 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
         opponent_format = response_format_of(options.opponent_format)
     if options.pictures:
         _check_pictures(options, instances)
-    split = split_name(options.split)
+    split = find_choice("split", options.split, SPLITS)
+    draw = None
+    if options.draw is not None:
+        if split != "drawn":
+            raise UserError(f"--draw goes with --split drawn, not with --split {split}")
+        draw = read_draw_file(options.draw)
     return Evaluation(
         model=options.model,
         suite=suite,
@@ -87,21 +95,9 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
         top_p=options.top_p,
         random_player=random_player,
         isolation=isolation_of(options, split),
-        draw=_read_draw(options.draw, split),
+        draw=draw,
         pictures=options.pictures,
     )
-
-
-def _find_random_player(options: EvaluationOptions, envs: Iterable[str]) -> RandomPlayer | None:
-    """Return the random player that the user named, for an environment that may lack one."""
-    if options.random_player is None:
-        return None
-    if all(map(is_text_env, envs)):
-        raise UserError(
-            "--random-player is for third-party environments that are not a TextEnv; remove it, "
-            "since every TextEnv has a random player"
-        )
-    return import_random_player(options.random_player)
 
 
 def _check_scripted(model: str, envs: Iterable[str], random_player: bool) -> None:
@@ -119,7 +115,7 @@ def _choose_format(options: EvaluationOptions, envs: Iterable[str]) -> AnswerFor
     """Return the response format: `--format`, or the environments' or the model's default."""
     with_format = [env for env in envs if states_form(env)]
     default = "plain" if with_format else find_provider(options.model).response_format or "think"
-    chosen = answer_format_of(options.format or default)
+    chosen = find_choice("format", options.format or default, ANSWER_FORMATS)
     if with_format and (chosen != "plain" or options.constrain):
         option = "--constrain" if options.constrain else "--format"
         raise UserError(f"{with_format[0]} states its own response format; remove {option}")
@@ -154,17 +150,7 @@ def _check_ability(model: str, ability: str, option: str) -> None:
         raise UserError(f"{option} does not work with {model}; remove it, or use {others}")
 
 
-def _check_empty(options: EvaluationOptions) -> None:
-    """Refuse the empty value that an unset shell variable leaves; it must not mean the default."""
-    if options.suite == "":
-        raise UserError(f"--suite is empty; choose one of: {', '.join(all_suites())}")
-    if options.base_url == "":
-        raise UserError("--base-url is empty; give it, or leave it out for OPENAI_BASE_URL")
-    if "" in options.env:
-        raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
-
-
-def _check_numbers(options: EvaluationOptions) -> None:
+def _check_values(options: EvaluationOptions) -> None:
     for option, value, least, most in (
         ("--samples", options.samples, 1, SAMPLES_A_SEED),
         ("--seed", options.seed, 0, _MAX),
@@ -185,6 +171,13 @@ def _check_numbers(options: EvaluationOptions) -> None:
         raise UserError(f"--top-p must be above 0 and at most 1, got {options.top_p}")
     if options.timeout is not None and not 0 < options.timeout < float("inf"):
         raise UserError(f"--timeout must be a number of seconds above 0, got {options.timeout}")
+    # An unset shell variable leaves an empty value, which must not mean the default.
+    if options.suite == "":
+        raise UserError(f"--suite is empty; choose one of: {', '.join(all_suites())}")
+    if options.base_url == "":
+        raise UserError("--base-url is empty; give it, or leave it out for OPENAI_BASE_URL")
+    if "" in options.env:
+        raise UserError(f"--env is empty; choose one of: {', '.join(IDS)}")
 
 
 def _parse_history(text: str) -> History:
@@ -194,15 +187,6 @@ def _parse_history(text: str) -> History:
     if text.isascii() and text.isdecimal() and len(text) < len(str(_MAX)):
         return int(text)
     raise UserError(f"--history must be full, none or a number of turns, got {text!r}")
-
-
-def _read_draw(file: Path | None, split: Split) -> Draw | None:
-    """Return the draw in a file; None without a file."""
-    if file is None:
-        return None
-    if split != "drawn":
-        raise UserError(f"--draw goes with --split drawn, not with --split {split}")
-    return read_draw_file(file)
 
 
 _SECONDS = 600.0
@@ -276,7 +260,10 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
     if url is not None:
         settings |= {"base_url": url, "key_variable": OPPONENT_KEY}
     if provider.name == "openai":
-        _check_url(settings.get("base_url"))
+        try:  # a missing server is refused before any model is loaded
+            check_url(settings.get("base_url") or os.environ.get("OPENAI_BASE_URL"))
+        except UserError as error:
+            raise UserError(f"the opponent: {error}; --opponent-base-url is for it alone") from None
     return Opponent(name, response_format, _server_options(name, settings))
 
 
@@ -295,11 +282,3 @@ def _server_options(model: str, settings: JsonObject) -> ServerOptions | None:
         headers=tuple(map(parse_header, headers or ())),
         extra_body=make_extra_body(extra_body, effort),
     )
-
-
-def _check_url(url: str | None) -> None:
-    """Refuse a missing opponent's server before any model is loaded."""
-    try:
-        check_url(url or os.environ.get("OPENAI_BASE_URL"))
-    except UserError as error:
-        raise UserError(f"the opponent: {error}; --opponent-base-url is for it alone") from None

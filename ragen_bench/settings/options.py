@@ -54,8 +54,7 @@ class IsolationOptions:
     isolate: Annotated[
         bool,
         Option(
-            None,
-            "run python: agents under bubblewrap without network and files (always on sealed)",
+            None, "run python: agents under bubblewrap without network and files (always on sealed)"
         ),
     ] = False
     memory: Annotated[
@@ -97,8 +96,7 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
         Option(None, "constrain decoding to the format, where the engine can; the run is marked"),
     ] = False
     pictures: Annotated[
-        bool,
-        Option(None, "show boards as pictures instead of text, to a vision model"),
+        bool, Option(None, "show boards as pictures instead of text, to a vision model")
     ] = False
     opponent: Annotated[str | None, Option("MODEL", "the opponent, in games that need one")] = None
     opponent_format: Annotated[
@@ -127,8 +125,9 @@ def parse_options(values: Mapping[str, object]) -> EvaluationOptions:
     for name in ("env", "header"):
         if name in values:
             several = values[name]
-            is_many = isinstance(several, Iterable) and not isinstance(several, str)
-            values[name] = tuple(several) if is_many else (several,)
+            if isinstance(several, str) or not isinstance(several, Iterable):
+                several = (several,)
+            values[name] = tuple(several)
     try:
         return TypeAdapter(EvaluationOptions).validate_python(values)
     except ValidationError as error:

@@ -54,7 +54,12 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> JsonObj
 
 def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTable:
     """Return a table with the rows of the model, the random player and the oracle."""
-    table = MetricsTable(_title(summary, constrained), _caption(summary), _COLUMNS)
+    suite = visible(summary["suite"]) or "chosen environments"
+    constraint = ", constrained to the format" if constrained else ""
+    opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
+    model = visible(summary["model"])
+    title = f"{model}{opponent} on {suite}, {summary['split']} split{constraint}"
+    table = MetricsTable(title, _caption(summary), _COLUMNS)
     for row in summary["envs"]:
         table.add_row(short(row["env"]), *_model_cells(row))
         for player in ("random", "oracle"):
@@ -90,14 +95,6 @@ def _player_name(player: str, row: JsonObject) -> str:
 def _baseline_cells(row: JsonObject, player: str) -> list[str]:
     normalised = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
     return [str(row[player]["episodes"]), *_success_cells(row[player]), normalised]
-
-
-def _title(summary: JsonObject, constrained: bool) -> str:
-    suite = visible(summary["suite"]) or "chosen environments"
-    constraint = ", constrained to the format" if constrained else ""
-    opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
-    model = visible(summary["model"])
-    return f"{model}{opponent} on {suite}, {summary['split']} split{constraint}"
 
 
 def _model_cells(row: JsonObject) -> list[str]:

@@ -108,10 +108,8 @@ class Session:
     """The episodes of one rater, from one or more runs, shuffled.
 
     The selection depends only on the seed and the runs. Raters with the same seed see the same
-    episodes, and a returning rater continues at the first unrated one.
-
-    Raises:
-        UserError: if a directory is not a run or named twice, or there is no episode.
+    episodes, and a returning rater continues at the first unrated one. A directory that is not a
+    run or named twice, or no episode, raises a UserError.
     """
 
     def __init__(self, runs: Sequence[Path], rater: str, count: int, seed: int) -> None:
@@ -161,7 +159,13 @@ def resolve_distinct(runs: Iterable[Path]) -> list[Path]:
 
 def _select(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key]]:
     """Return episodes of all runs and environments, in turn, then shuffled."""
-    groups = list(_groups(runs))
+    groups: list[list[tuple[Path, Key]]] = []
+    for run in runs:
+        by_env: dict[str, list[tuple[Path, Key]]] = {}
+        for record in read_run(run).episodes():
+            by_env.setdefault(record.env, []).append((run, record.key))
+        # Sorted, since completing a run changes the order of its episodes.
+        groups += [sorted(by_env[env]) for env in sorted(by_env)]
     for number, group in enumerate(groups):
         _shuffle(group, RandomStream("annotate", seed, number))
     chosen: list[tuple[Path, Key]] = []
@@ -171,16 +175,6 @@ def _select(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key
         raise UserError("there is no finished episode to rate", exit_code=1)
     _shuffle(chosen, RandomStream("annotate", seed))
     return chosen
-
-
-def _groups(runs: Sequence[Path]) -> Iterator[list[tuple[Path, Key]]]:
-    """Yield the episodes of each run and environment."""
-    for run in runs:
-        by_env: dict[str, list[tuple[Path, Key]]] = {}
-        for record in read_run(run).episodes():
-            by_env.setdefault(record.env, []).append((run, record.key))
-        # Sorted, since completing a run changes the order of its episodes.
-        yield from (sorted(by_env[env]) for env in sorted(by_env))
 
 
 def _shuffle(items: list[tuple[Path, Key]], stream: RandomStream) -> None:

@@ -9,12 +9,7 @@ from ragen_bench.scores.compare import MEAN, collect_notes, group_by_environment
 
 
 def render_comparison(compared: JsonObject, home: str | None = None) -> str:
-    """Render the page.
-
-    Args:
-        compared: Result of `compare_with_first`.
-        home: URL of the list of runs, or None.
-    """
+    """Render the result of `compare_with_first`; `home` is the URL of the list of runs."""
     template = page_environment("ragen_bench.pages.comparison", signed).get_template("page.html")
     return template.render(
         runs=compared["runs"],

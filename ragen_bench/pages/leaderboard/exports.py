@@ -36,11 +36,16 @@ Cell = str | float | None
 
 def render_json_export(rankings: Sequence[Ranking], sources: Sequence[Source]) -> str:
     """Return the content of leaderboard.json, with unescaped texts of submitters."""
-    content = {
-        "schema": SCHEMA,
-        "boards": [_describe_ranking(ranking) for ranking in rankings],
-        "reported_elsewhere_not_comparable": [asdict(source) for source in sources],
-    }
+    boards = [
+        {
+            **{name: getattr(ranking, name) for name in _RANKING},
+            "apart": list(ranking.apart),
+            "entries": [_describe_entry(rank, entry) for rank, entry in ranking.places],
+        }
+        for ranking in rankings
+    ]
+    reported = [asdict(source) for source in sources]
+    content = {"schema": SCHEMA, "boards": boards, "reported_elsewhere_not_comparable": reported}
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
@@ -54,14 +59,6 @@ def render_csv(rankings: Sequence[Ranking]) -> str:
     writer.writerow(_header())
     writer.writerows(map(escape_csv_cell, row) for ranking in rankings for row in _rows(ranking))
     return out.getvalue()
-
-
-def _describe_ranking(ranking: Ranking) -> JsonObject:
-    return {
-        **{name: getattr(ranking, name) for name in _RANKING},
-        "apart": list(ranking.apart),
-        "entries": [_describe_entry(rank, entry) for rank, entry in ranking.places],
-    }
 
 
 def _describe_entry(rank: int | None, entry: SiteEntry) -> JsonObject:

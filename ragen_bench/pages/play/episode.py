@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ragen_bench.errors import UserError
-from ragen_bench.suites import env_id, make_env, plays, split_name
-from ragen_envs.core.instances import Split
+from ragen_bench.suites import env_id, find_choice, make_env, plays
+from ragen_envs.core.instances import SPLITS, Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.sums import sum_in_order
 
@@ -29,7 +29,7 @@ def choose_episode(name: str, split: str, seed: int, noise_seed: int) -> Episode
     """
     if seed < 0 or noise_seed < 0:
         raise UserError("--seed and --noise-seed are at least 0")
-    return EpisodeChoice(env_id(name), split_name(split), seed, noise_seed)
+    return EpisodeChoice(env_id(name), find_choice("split", split, SPLITS), seed, noise_seed)
 
 
 class Turn(NamedTuple):

@@ -186,13 +186,6 @@ _MAX_DEPTH = 32
 """Maximum folder depth, since an untrusted folder may be arbitrarily deep."""
 
 
-class Listing(NamedTuple):
-    """The runs in a folder, sorted by path, and notes on skipped folders, one line per kind."""
-
-    rows: list[RunRow]
-    notes: list[str]
-
-
 class RunsFolder:
     """The runs in a folder, which are read again only where they changed."""
 
@@ -206,8 +199,8 @@ class RunsFolder:
         self._runs: dict[Path, ListedRun] = {}
         self._links = self._unread = self._deep = 0
 
-    def list_runs(self) -> Listing:
-        """Return the current runs."""
+    def list_runs(self) -> tuple[list[RunRow], list[str]]:
+        """Return the current runs, sorted by path, and notes on skipped folders."""
         self._find()
         notes = []
         if self._links:
@@ -216,7 +209,7 @@ class RunsFolder:
             notes.append(f"Folders that cannot be read: {self._unread}.")
         if self._deep:
             notes.append(f"Folders more than {_MAX_DEPTH} deep are not looked into: {self._deep}.")
-        return Listing([run.row() for run in self._runs.values()], notes)
+        return [run.row() for run in self._runs.values()], notes
 
     def run(self, id: str) -> ListedRun:
         """Return the run with an id; a UserError if there is none."""

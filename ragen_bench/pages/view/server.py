@@ -67,10 +67,10 @@ class ViewServer(PageServer):
 
     def _list(self) -> str:
         with self.lock:
-            listing = self.folder.list_runs()
+            rows, notes = self.folder.list_runs()
         page = self._templates.get_template("page.html")
         folder = self.folder.path.resolve()
-        return page.render(rows=listing.rows, notes=listing.notes, folder=folder)
+        return page.render(rows=rows, notes=notes, folder=folder)
 
     def _open_run(self, id: str) -> RunDirectory:
         with self.lock:

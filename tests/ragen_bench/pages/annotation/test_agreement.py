@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.annotation import krippendorff_alpha
+from ragen_bench.pages.annotation.session import krippendorff_alpha
 
 # Krippendorff 2011, section C: four observers, twelve units; 0 where there is no rating.
 EXAMPLE = (

@@ -9,8 +9,8 @@ from urllib.request import urlopen
 import pexpect
 import pytest
 
-from ragen_bench.pages.annotation import Session, read_ratings
 from ragen_bench.pages.annotation.server import AnnotationServer
+from ragen_bench.pages.annotation.session import Session, read_ratings
 from tests.ragen_bench.cli.command import run as command
 from tests.ragen_bench.pages.looks import check_contrast
 from tests.ragen_bench.pages.serving import serving

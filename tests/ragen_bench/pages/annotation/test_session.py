@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.annotation import Session, read_ratings
+from ragen_bench.pages.annotation.session import Session, read_ratings
 
 YES = {"understandable": 2, "faithful": 1, "safe": 0}
 

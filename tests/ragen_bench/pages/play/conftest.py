@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import expect
 
-from ragen_bench.pages.play import choose_episode
+from ragen_bench.pages.play.episode import choose_episode
 from ragen_bench.pages.play.server import PlayServer
 from tests.ragen_bench.pages.browser import watched
 from tests.ragen_bench.pages.serving import serving

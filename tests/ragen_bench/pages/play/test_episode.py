@@ -5,8 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.pages.play import HumanEpisode, Turn, choose_episode, describe_ending
-from ragen_bench.pages.play.episode import sum_rewards
+from ragen_bench.pages.play.episode import (
+    HumanEpisode,
+    Turn,
+    choose_episode,
+    describe_ending,
+    sum_rewards,
+)
 from ragen_envs import IDS
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
@@ -87,12 +92,6 @@ def test_verdicts():
 def test_a_return_has_no_error_of_fractions():
     assert sum_rewards([Turn("", "", reward) for reward in (-0.1, -0.1, -0.1)]) == -0.3
     assert sum_rewards([]) == 0
-
-
-def test_the_following_instance_keeps_all_else():
-    assert choose_episode("Sokoban-v0", "val", 255, 4).following == choose_episode(
-        "Sokoban-v0", "val", 256, 4
-    )
 
 
 @pytest.mark.parametrize(

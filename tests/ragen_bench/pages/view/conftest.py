@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from ragen_bench.pages.view import ViewServer
+from ragen_bench.pages.view.server import ViewServer
 from tests.ragen_bench.pages.browser import watched
 from tests.ragen_bench.pages.serving import serving
 

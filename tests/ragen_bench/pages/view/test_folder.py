@@ -17,7 +17,7 @@ from tests.ragen_bench.pages.report.runs import FROZEN_LAKE, SOKOBAN, episode, m
 
 
 def row_of(folder, place):
-    return {row.place: row for row in folder.list_runs().rows}[place]
+    return {row.place: row for row in folder.list_runs()[0]}[place]
 
 
 def records(solved, env=SOKOBAN, **more):
@@ -85,7 +85,7 @@ def test_a_run_is_followed_while_it_is_written(tmp_path):
     run.episodes_file.write_bytes(run.episodes_file.read_bytes()[:-3])
     assert row_of(folder, "a/run").episodes == 4
     shutil.rmtree(run.path)
-    assert folder.list_runs().rows == []
+    assert folder.list_runs()[0] == []
 
 
 def test_another_run_in_the_same_place_is_read_from_its_start(tmp_path):
@@ -116,7 +116,7 @@ def test_what_cannot_be_read_is_a_row_that_says_so(tmp_path):
     ):
         config = json.loads((tmp_path / name / "run.json").read_text())
         (tmp_path / name / "run.json").write_text(json.dumps({**config, key: value}))
-    rows = RunsFolder(tmp_path).list_runs().rows
+    rows = RunsFolder(tmp_path).list_runs()[0]
     assert [row.state for row in rows] == ["unreadable"] * 3
     env, broken, key = (row.problem for row in rows)
     assert broken == "json/run.json is not a JSON object"
@@ -135,9 +135,9 @@ def test_nothing_outside_is_listed_or_read(tmp_path, tmp_path_factory):
         run = make_run(tmp_path / f"links-{name}", records([True]))
         (run.path / name).unlink(missing_ok=True)
         (run.path / name).symlink_to(secret.path / name)
-    listing = RunsFolder(tmp_path).list_runs()
-    assert listing.notes == ["Links to folders are not followed: 1 below this folder."]
-    assert [row.problem for row in listing.rows] == [
+    rows, notes = RunsFolder(tmp_path).list_runs()
+    assert notes == ["Links to folders are not followed: 1 below this folder."]
+    assert [row.problem for row in rows] == [
         f"links-{name}/{name} is a link that leads out of the folder"
         for name in ("episodes.jsonl", "run.json", "summary.json")
     ]
@@ -158,9 +158,9 @@ def test_a_link_counts_from_when_it_is_there_until_it_is_gone(tmp_path):
 def test_folders_without_end_are_left(tmp_path):
     make_run(tmp_path.joinpath(*"d" * 31, "run"), records([True]))
     make_run(tmp_path.joinpath(*"d" * 32, "run"), records([True]))
-    listing = RunsFolder(tmp_path).list_runs()
-    assert [row.place for row in listing.rows] == ["d/" * 31 + "run"]
-    assert listing.notes == ["Folders more than 32 deep are not looked into: 1."]
+    rows, notes = RunsFolder(tmp_path).list_runs()
+    assert [row.place for row in rows] == ["d/" * 31 + "run"]
+    assert notes == ["Folders more than 32 deep are not looked into: 1."]
 
 
 def test_advice_to_who_writes_a_run_is_left_out(tmp_path):

@@ -55,7 +55,7 @@ def runs(tmp_path_factory):
 
 
 def ids(server):
-    return {row.place: row.id for row in server.folder.list_runs().rows}
+    return {row.place: row.id for row in server.folder.list_runs()[0]}
 
 
 def test_reports_and_comparisons_are_those_of_the_commands(served, runs):
