@@ -18,7 +18,6 @@ from ragen_bench.episodes.evaluation import Evaluation, play_run, refuse_early
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model
 from ragen_bench.models.api.options import hide_headers
-from ragen_bench.models.provider import Isolation
 from ragen_bench.opponents.opponent import load
 from ragen_bench.pages.formats import short
 from ragen_bench.run import Run
@@ -131,8 +130,14 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     options = parse_options(given)
     evaluation = build_evaluation(options, _format_call(options, out))
     if callable(model):
-        isolation = _run_in_process(evaluation.isolation, options.model)
-        evaluation = replace(evaluation, isolation=isolation)
+        isolation = evaluation.isolation
+        if isolation.level != "sandbox":
+            evaluation = replace(evaluation, isolation=replace(isolation, level="none"))
+        elif options.model.startswith("python:__main__:"):
+            raise UserError(
+                f"{options.model} is to be isolated ({isolation.reason}), but no other process can "
+                "import it from the script or the session; put it into a module's file"
+            )
     path = Path(out or default_path(evaluation))
     token_prices = load_prices(Path(prices) if prices else None)
     console = _make_console(progress)
@@ -202,18 +207,6 @@ def play_missing(
 
 
 _NAMES = tuple(Default.__dataclass_fields__)
-
-
-def _run_in_process(isolation: Isolation, name: str) -> Isolation:
-    """Return the isolation of a callable: this process, unless it must be sandboxed."""
-    if isolation.level != "sandbox":
-        return replace(isolation, level="none")
-    if name.startswith("python:__main__:"):
-        raise UserError(
-            f"{name} is to be isolated ({isolation.reason}), but no other process can import it "
-            "from the script or the session; put it into a module's file"
-        )
-    return isolation
 
 
 def _format_call(options: Default, out: str | PathLike[str] | None) -> str:

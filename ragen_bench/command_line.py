@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import pairwise
 from types import NoneType
@@ -87,8 +87,11 @@ class Parser(argparse.ArgumentParser):
 
         Words that are not a command with its options raise a UserError.
         """
-        words = sys.argv[1:] if arguments is None else arguments
-        values = vars(self.parse_args(list(_separate_json(words))))
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        for number, (word, following) in enumerate(pairwise((*words, ""))):
+            if word == "--json" and following != "-" and not following.endswith(".json"):
+                words[number] = "--json=-"
+        values = vars(self.parse_args(words))
         command = cast(type[Command], values.pop("command"))
         # argparse collects repeated values in lists.
         return command(
@@ -183,13 +186,6 @@ def _run(command: Command) -> int:
         if isinstance(error.__cause__, ImportError) and command.extra != Command.extra:
             raise missing_extra(error.__cause__, command.extra) from error
         raise
-
-
-def _separate_json(words: Sequence[str]) -> Iterator[str]:
-    """Yield the words, with `--json` as `--json=-` unless `-` or a name in .json follows."""
-    for word, following in pairwise((*words, "")):
-        alone = word == "--json" and following != "-" and not following.endswith(".json")
-        yield "--json=-" if alone else word
 
 
 class _Version(argparse.Action):

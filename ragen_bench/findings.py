@@ -125,7 +125,18 @@ def compare(first: Run, *others: Run) -> list[Comparison]:
     compared = compare_with_first([run.directory for run in (first, *others)])
     return [
         Comparison(
-            envs=[_read_env(row) for row in pair["envs"]],
+            envs=[
+                EnvComparison(
+                    env=row["env"],
+                    instances=row["instances"],
+                    success=_read_difference(row["success"]),
+                    mean_return=_read_difference(row.get("return")),
+                    normalised=_read_difference(row["normalised"]),
+                    a_ahead=row["a_ahead"],
+                    b_ahead=row["b_ahead"],
+                )
+                for row in pair["envs"]
+            ],
             success=_read_difference(pair["suite"]["success"]),
             normalised=_read_difference(pair["suite"]["normalised"]),
             notes=pair["notes"],
@@ -155,18 +166,6 @@ def analyse(run: Run) -> list[EnvAnalysis]:
         )
         for row in analyse_run(run.directory)["envs"]
     ]
-
-
-def _read_env(row: JsonObject) -> EnvComparison:
-    return EnvComparison(
-        env=row["env"],
-        instances=row["instances"],
-        success=_read_difference(row["success"]),
-        mean_return=_read_difference(row.get("return")),
-        normalised=_read_difference(row["normalised"]),
-        a_ahead=row["a_ahead"],
-        b_ahead=row["b_ahead"],
-    )
 
 
 def _read_difference(row: JsonObject | None) -> Difference | None:

@@ -156,7 +156,22 @@ class Run:
     def metrics(self) -> list[EnvMetrics]:
         """Metrics of each environment that has a recorded episode."""
         with _check_summary(self.path):
-            return [_read_metrics(row) for row in self._summary["envs"]]
+            return [
+                EnvMetrics(
+                    env=row["env"],
+                    episodes=row["episodes"],
+                    success=_read_estimate(row, "success"),
+                    score=_read_estimate(row, "score"),
+                    normalised=_read_estimate(row, "normalised"),
+                    mean_return=row["return"],
+                    return_interval=row.get("return_interval") and tuple(row["return_interval"]),
+                    pass_at_k=_read_by_k(row, "pass_at_k"),
+                    pass_hat_k=_read_by_k(row, "pass_hat_k"),
+                    random=_read_baseline(row["random"]),
+                    oracle=_read_baseline(row["oracle"]),
+                )
+                for row in self._summary["envs"]
+            ]
 
     def estimate_success(self, level: float = 0.95, exact: bool = False) -> Mapping[str, Estimate]:
         """Return success by environment with intervals of another level, or with exact ones.
@@ -248,23 +263,6 @@ def _read_by_k(row: JsonObject, name: str) -> dict[int, Estimate]:
     """Return the estimates of pass@k or pass^k; none where success is not reported."""
     intervals = row.get(f"{name}_interval", {})
     return {int(k): Estimate(value, tuple(intervals[k])) for k, value in row.get(name, {}).items()}
-
-
-def _read_metrics(row: JsonObject) -> EnvMetrics:
-    interval = row.get("return_interval")
-    return EnvMetrics(
-        env=row["env"],
-        episodes=row["episodes"],
-        success=_read_estimate(row, "success"),
-        score=_read_estimate(row, "score"),
-        normalised=_read_estimate(row, "normalised"),
-        mean_return=row["return"],
-        return_interval=interval and tuple(interval),
-        pass_at_k=_read_by_k(row, "pass_at_k"),
-        pass_hat_k=_read_by_k(row, "pass_hat_k"),
-        random=_read_baseline(row["random"]),
-        oracle=_read_baseline(row["oracle"]),
-    )
 
 
 def _read_baseline(row: JsonObject | None) -> Baseline | None:

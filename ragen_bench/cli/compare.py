@@ -75,9 +75,11 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
 
     def _compare_splits(self) -> int:
         """Print how one model does on public and on sealed instances."""
+        from ragen_bench.pages.formats import short
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.contamination import compare_public_and_sealed
         from ragen_bench.terminal.console import plain_console
+        from ragen_bench.terminal.tables import MetricsTable
 
         if self.public is None or self.sealed is None or self.runs or self.html:
             raise UserError(
@@ -87,9 +89,19 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
             self.import_environments()
             content.update(compare_public_and_sealed(read_run(self.public), read_run(self.sealed)))
             if not self.prints_json:
+                unseen = content["sealed"]["split"]
+                title = f"{visible(content['public']['model'])}, {content['split']} less {unseen}"
+                columns = ("n", "public", "n", unseen, "lead", "95 %", "finds")
+                table = MetricsTable(title, _LEAD_CAPTION.format(unseen), columns)
+                for row in content["envs"]:
+                    counts = [f"{row['instances'][side]:,}" for side in ("public", "sealed")]
+                    table.add_row(short(row["env"]), *_lead_cells(row, *counts))
+                if len(content["envs"]) > 1:
+                    table.add_row("")
+                    table.add_row("mean", *_lead_cells(content["suite"], "", ""))
                 console = plain_console()
-                console.print(_lead_table(content))
-                console.print(describe_lead(content["suite"], content["sealed"]["split"]))
+                console.print(table)
+                console.print(describe_lead(content["suite"], unseen))
         return 0
 
 
@@ -182,23 +194,6 @@ def _difference_cells(difference: JsonObject, scale: int, digits: int) -> list[s
         f"{low} to {high}",
         "-" if detectable is None else fixed(scale * detectable, digits),
     ]
-
-
-def _lead_table(found: JsonObject) -> MetricsTable:
-    from ragen_bench.pages.formats import short
-    from ragen_bench.terminal.tables import MetricsTable
-
-    unseen = found["sealed"]["split"]
-    title = f"{visible(found['public']['model'])}, {found['split']} less {unseen}"
-    columns = ("n", "public", "n", unseen, "lead", "95 %", "finds")
-    table = MetricsTable(title, _LEAD_CAPTION.format(unseen), columns)
-    for row in found["envs"]:
-        counts = [f"{row['instances'][side]:,}" for side in ("public", "sealed")]
-        table.add_row(short(row["env"]), *_lead_cells(row, *counts))
-    if len(found["envs"]) > 1:
-        table.add_row("")
-        table.add_row("mean", *_lead_cells(found["suite"], "", ""))
-    return table
 
 
 def describe_lead(suite: JsonObject, unseen: str = "sealed") -> str:

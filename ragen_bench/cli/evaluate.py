@@ -41,7 +41,16 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
         from ragen_bench.terminal.results import show_results
 
         if self.models is not None:
-            return self._evaluate_models(self.models)
+            for name in ("model", "out", "quiet"):
+                if getattr(self, name):
+                    option = "MODEL" if name == "model" else f"--{name}"
+                    raise UserError(
+                        f"{option} does not go with --models, which names the models and gives "
+                        "each its own run; remove it"
+                    )
+            from ragen_bench.cli.evaluate_models import evaluate_each, read_models
+
+            return evaluate_each(read_models(self.models, self), self.prices)
         if not self.model:
             raise UserError(
                 "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)"
@@ -59,18 +68,6 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
         if self.quiet:
             sys.stdout.write(f"{path}\n")
         return INCOMPLETE if summary["infra_faults"] else 0
-
-    def _evaluate_models(self, file: Path) -> int:
-        from ragen_bench.cli.evaluate_models import evaluate_each, read_models
-
-        for name in ("model", "out", "quiet"):
-            if getattr(self, name):
-                option = "MODEL" if name == "model" else f"--{name}"
-                raise UserError(
-                    f"{option} does not go with --models, which names the models and gives each "
-                    "its own run; remove it"
-                )
-        return evaluate_each(read_models(file, self), self.prices)
 
 
 def report_interruption(evaluation: Evaluation, group_size: int, path: Path) -> int:

@@ -14,7 +14,6 @@ from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import RunConfig
 from ragen_bench.suites import states_form
 
 
@@ -59,7 +58,16 @@ def report_pieces(
     """
     envs = [env.id for env in run.config.envs]
     analysis = analysis or {}
-    prompt = _prompt(run.config)
+    # The page shows the parts of the prompt, unless another version of it was used.
+    prompt, form, history = None, run.config.response_format, run.config.history
+    if prompt_hash(form, history, run.config.opponent_format) == run.config.prompt_hash:
+        prompt = {
+            "opening": opening(form),
+            "bare": [env for env in envs if states_form(env)],
+            "first": FIRST,
+            "skipped": SKIPPED,
+            "history": history,
+        }
     pack = Pack(run.episodes(), envs, analysis.get("labels", {}), prompt)
     templates = page_environment("ragen_bench.pages.report", reference_note)
     return templates.get_template("page.html").generate(
@@ -71,17 +79,3 @@ def report_pieces(
         home=home,
         describe_replies=describe_replies,
     )
-
-
-def _prompt(config: RunConfig) -> JsonObject | None:
-    """Return the parts of the model's prompt, None if another version of it was used."""
-    form, history = config.response_format, config.history
-    if prompt_hash(form, history, config.opponent_format) != config.prompt_hash:
-        return None
-    return {
-        "opening": opening(form),
-        "bare": [env.id for env in config.envs if states_form(env.id)],
-        "first": FIRST,
-        "skipped": SKIPPED,
-        "history": history,
-    }
