@@ -147,11 +147,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
 
 
 def load_model(console: Console, evaluation: Evaluation, path: Path | None = None) -> Model:
-    """Load the model of an evaluation, and its opponent.
-
-    The run directory is checked before. A directory of something else, or a model that cannot be
-    loaded, raises a UserError.
-    """
+    """Load the model of an evaluation and its opponent, once the run directory is checked."""
     if path:
         refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
@@ -168,10 +164,7 @@ def load_model(console: Console, evaluation: Evaluation, path: Path | None = Non
 def play_missing(
     console: Console, evaluation: Evaluation, model: Model, path: Path
 ) -> Iterator[RunDirectory]:
-    """Play the missing episodes of a run, show the progress, and yield the locked run directory.
-
-    A quiet console shows nothing. Errors are those of `ragen_bench.episodes.evaluation.play_run`.
-    """
+    """Play the missing episodes of a run with a progress bar, and yield the locked directory."""
     total = len(evaluation.tasks())
     bar = Progress(
         TextColumn("{task.description}", markup=False),

@@ -83,10 +83,7 @@ class Parser(argparse.ArgumentParser):
     _intermixing = False
 
     def parse(self, arguments: Sequence[str] | None) -> Command:
-        """Return the command with its options; `arguments` default to those of this process.
-
-        Words that are not a command with its options raise a UserError.
-        """
+        """Return the command with its options; a UserError if the words are not such a command."""
         words = list(sys.argv[1:] if arguments is None else arguments)
         for number, (word, following) in enumerate(pairwise((*words, ""))):
             if word == "--json" and following != "-" and not following.endswith(".json"):

@@ -21,8 +21,6 @@ from ragen_bench.settings.options import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ragen_bench.json_types import JsonObject
     from ragen_bench.leaderboard.announcements.draws import FindDraw
     from ragen_bench.leaderboard.public_lead import EntryScores
@@ -258,6 +256,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         """Verify and rerun the entry, and print both scores; the same command resumes."""
         from ragen_bench.leaderboard import compare_rerun, read_entry
         from ragen_bench.leaderboard.announcements.draws import draw_for_rerun
+        from ragen_bench.pages.formats import short
         from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import read_whole, write_whole
         from ragen_bench.terminal.console import plain_console
@@ -286,7 +285,18 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         }
         file, console = out / "reproduction.json", plain_console()
         write_whole(file, comparison)
-        _print_reproduction(console, comparison)
+        rows = [("suite", comparison["suite"])]
+        rows += [(short(row["env"]), row) for row in comparison["envs"]]
+        console.print(f"{'score, 95 %':<18} {'entry':>26} {'rerun':>26}")
+        for name, row in rows:
+            before, after = (
+                f"{row[side]:.3f} ({low:.3f} to {high:.3f})"
+                for side in ("entry", "rerun")
+                for low, high in [row[f"{side}_interval"]]
+            )
+            overlap = "overlap" if row["overlap"] else "APART"
+            console.print(f"{name:<18} {before:>26} {after:>26}  {overlap}", soft_wrap=True)
+        console.print("Reproduced." if comparison["reproduced"] else "NOT reproduced.")
         console.print(f"JSON    {file}", soft_wrap=True)
         return 0 if comparison["reproduced"] else 1
 
@@ -310,21 +320,3 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
 
 
 _RERUN_SETTINGS = ("suite", "split", "samples", "temperature", "top_p", "max_tokens")
-
-
-def _print_reproduction(console: Console, comparison: JsonObject) -> None:
-    """Print a line for the suite and each environment, and whether all intervals overlap."""
-    from ragen_bench.pages.formats import short
-
-    rows = [("suite", comparison["suite"])]
-    rows += [(short(row["env"]), row) for row in comparison["envs"]]
-    console.print(f"{'score, 95 %':<18} {'entry':>26} {'rerun':>26}")
-    for name, row in rows:
-        entry, rerun = (
-            f"{row[side]:.3f} ({low:.3f} to {high:.3f})"
-            for side in ("entry", "rerun")
-            for low, high in [row[f"{side}_interval"]]
-        )
-        overlap = "overlap" if row["overlap"] else "APART"
-        console.print(f"{name:<18} {entry:>26} {rerun:>26}  {overlap}", soft_wrap=True)
-    console.print("Reproduced." if comparison["reproduced"] else "NOT reproduced.")

@@ -70,10 +70,7 @@ def sampling(config: RunConfig) -> str:
 
 
 def by_measure(rows: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
-    """Return the values of several environments by metric; metrics without a value are omitted.
-
-    A row holds the metrics of an environment: numbers, lists of numbers, or nested mappings.
-    """
+    """Return the values of environments by metric, of rows of numbers, lists or nested mappings."""
     flat = [dict(_flat(row)) for row in rows]
     names = dict.fromkeys(name for row in flat for name, value in row.items() if value is not None)
     return {name: [row.get(name) for row in flat] for name in names}

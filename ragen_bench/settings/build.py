@@ -194,10 +194,7 @@ _SECONDS = 600.0
 
 
 def isolation_of(options: EvaluationOptions, split: Split) -> Isolation:
-    """Return where the user's agents run in an evaluation on a split.
-
-    They are sandboxed if the options say so, and wherever they could read a sealed key.
-    """
+    """Return where the user's agents run; sandboxed wherever they could read a sealed key."""
     names = [name for name in (options.model, options.opponent) if name]
     has_agent = any(find_provider(name).user_code for name in names)
     if options.isolate and not has_agent:

@@ -29,10 +29,7 @@ class Pace:
         self._first: int | None = None
 
     def describe(self, episodes: int, success: float | None) -> str:
-        """Return the success so far and the time left in words, as far as they are known.
-
-        Episodes of the first call were recorded before.
-        """
+        """Return the success and the time left in words; episodes of the first call were there."""
         self._first = episodes if self._first is None else self._first
         parts = [] if success is None else [f"{100 * success:.0f} % solved"]
         if self._first < episodes < self._total:
@@ -88,10 +85,7 @@ class NotebookProgress:
 def progress_without_bar(
     console: Console, total: int
 ) -> Callable[[int, int, float | None], object]:
-    """Return the function that reports the progress of a run where no terminal shows a bar.
-
-    Its arguments are the number of episodes, the number of responses, and the success rate.
-    """
+    """Return a function of episodes, responses and success that reports without a bar."""
     if console.quiet or console.is_terminal:
         return lambda *_: None
     return (NotebookProgress if Console().is_jupyter else PlainProgress)(total).tick

@@ -86,10 +86,7 @@ class Rating:
 
 
 def read_ratings(run: Path) -> Iterator[Rating]:
-    """Yield the latest rating of each rater and episode in a run directory.
-
-    A line that is not a rating raises a UserError with its number.
-    """
+    """Yield the latest rating of each rater and episode; a UserError has the line of a mistake."""
     read = partial(read_record, TypeAdapter(Rating).validate_python)
     lines = read_lines(run / FILE, read, "mend or remove that line", edited=True)
     latest = {(rating.rater, rating.key): rating for _, _, rating in lines}

@@ -21,8 +21,12 @@ from ragen_bench.leaderboard.verify import Progress
 from ragen_bench.pages.leaderboard.exports import render_csv, render_json_export
 from ragen_bench.pages.leaderboard.pages import render_pages
 from ragen_bench.pages.leaderboard.ranking import build_rankings
-from ragen_bench.pages.leaderboard.reference import Source, read_reference
-from ragen_bench.pages.leaderboard.site_entries import SiteEntry, read_site_entries
+from ragen_bench.pages.leaderboard.site_entries import (
+    SiteEntry,
+    Source,
+    read_reference,
+    read_site_entries,
+)
 from ragen_bench.pages.report import Home, write_report
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.checked import read_episode
@@ -135,10 +139,7 @@ class EntryDirectory(RunDirectory):
         self._directory, self._entry = directory, entry
 
     def recorded(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
-        """Yield the verified episodes, one line at a time.
-
-        An EntryError is raised if they changed after the verification.
-        """
+        """Yield the verified episodes; an EntryError if they changed after the verification."""
         with open_entry(self._directory) as files:
             packed = PackedEpisodes(files.episodes, self._entry.episodes_bytes)
             for line in packed.lines():

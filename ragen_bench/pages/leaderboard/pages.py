@@ -13,7 +13,7 @@ from ragen_bench.environments import reference_note
 from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import escape_invisible, link
 from ragen_bench.pages.leaderboard.ranking import Ranking, history, undated
-from ragen_bench.pages.leaderboard.reference import Source
+from ragen_bench.pages.leaderboard.site_entries import Source
 from ragen_bench.pages.rendering import page_environment
 
 _SIZES = (

@@ -1,4 +1,4 @@
-"""Reads and verifies the entries of the site, with their metrics and their reruns."""
+"""Reads the files of a leaderboard: its entries, verified, their reruns, and published results."""
 
 from __future__ import annotations
 
@@ -25,6 +25,51 @@ from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.draws import Draw
 from ragen_bench.runs.schema import Positive, RunConfig, RunDraw, Text, Whole
 from ragen_envs.core.sealed import SealedKeyError
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One published row: its place in the source or "", and scores in percent by name."""
+
+    where: Text
+    method: Text
+    scores: dict[Text, Annotated[Figure, Field(ge=0, le=100)]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A published work, with the settings of its measurement and the definition of its scores."""
+
+    title: Text
+    link: Text | None = None
+    settings: Text
+    metric: Text
+    rows: tuple[Reported, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the scores, in order of first appearance."""
+        return list(dict.fromkeys(name for row in self.rows for name in row.scores))
+
+
+def read_reference(file: Path) -> tuple[Source, ...]:
+    """Read the published results, () without the file; a UserError gives the place of a mistake."""
+    if not file.is_file():
+        return ()
+    try:
+        with file.open("rb") as data:
+            content = parse(data.read(_MAX_BYTES))
+        return read_as(_REFERENCE.validate_python, content).sources
+    except (BadJsonError, EntryError) as error:
+        raise UserError(f"{file} {error}", exit_code=1) from None
+
+
+@dataclass(frozen=True)
+class _Reference:
+    sources: tuple[Source, ...]
+
+
+_REFERENCE = TypeAdapter(_Reference)
 
 
 @dataclass(frozen=True)
@@ -71,10 +116,7 @@ class Figures:
 
 
 def read_figures(summary: JsonObject) -> Figures:
-    """Read the metrics of the untrusted summary of an entry.json.
-
-    An EntryError gives the place of a metric that is missing or not a number.
-    """
+    """Read the metrics of an untrusted summary; an EntryError gives the place of a bad one."""
     return read_as(_FIGURES.validate_python, summary, "summary")
 
 

@@ -23,10 +23,7 @@ class EpisodeChoice:
 
 
 def choose_episode(name: str, split: str, seed: int, noise_seed: int) -> EpisodeChoice:
-    """Return the settings that a command names; the id may lack its namespace.
-
-    An unknown environment or split, or a number below 0, raises a UserError.
-    """
+    """Return the settings that a command names; a UserError if an id or number is wrong."""
     if seed < 0 or noise_seed < 0:
         raise UserError("--seed and --noise-seed are at least 0")
     return EpisodeChoice(env_id(name), find_choice("split", split, SPLITS), seed, noise_seed)

@@ -115,10 +115,7 @@ class ListedRun:
         self._row = RunRow(self.id, self._place)
 
     def open(self) -> RunDirectory:
-        """Open the run directory.
-
-        It raises a UserError if this is not a run, or a link in it leads out of the folder.
-        """
+        """Open the run directory; a UserError if it is none, or a link leads out of the folder."""
         for file in self._path.iterdir():
             # Path.resolve raises for a link to itself, before Python 3.13.
             if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(self._root):

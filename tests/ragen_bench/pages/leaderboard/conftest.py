@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.pages.leaderboard.pages import render_pages
 from ragen_bench.pages.leaderboard.ranking import build_rankings
-from ragen_bench.pages.leaderboard.reference import Reported, Source
+from ragen_bench.pages.leaderboard.site_entries import Reported, Source
 from tests.ragen_bench.leaderboard.conftest import honest, small_suites
 from tests.ragen_bench.pages.browser import watched
 from tests.ragen_bench.pages.leaderboard.entries import gallery

@@ -15,7 +15,7 @@ from ragen_bench.leaderboard import EntryError, compare_rerun
 from ragen_bench.leaderboard.schema import parse_entry
 from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.pages.leaderboard.build import EntryDirectory
-from ragen_bench.pages.leaderboard.reference import read_reference
+from ragen_bench.pages.leaderboard.site_entries import read_reference
 from ragen_bench.pages.local_server import SiteServer
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
