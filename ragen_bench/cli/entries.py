@@ -22,8 +22,8 @@ from ragen_bench.settings.options import (
 
 if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject
-    from ragen_bench.leaderboard.announcements.draws import FindDraw
-    from ragen_bench.leaderboard.public_lead import EntryScores
+    from ragen_bench.leaderboard.announcements import FindDraw
+    from ragen_bench.leaderboard.plausibility import EntryScores
     from ragen_bench.runs.schema import RunConfig
 
 
@@ -47,9 +47,9 @@ class Announce(EvaluationOptions, Command):
         from rich.text import Text
 
         from ragen_bench.api import load_model
-        from ragen_bench.leaderboard.announcements import draws, files
-        from ragen_bench.leaderboard.errors import EntryError
+        from ragen_bench.leaderboard import announcements
         from ragen_bench.leaderboard.pack import make_entry_name
+        from ragen_bench.leaderboard.strict_json import EntryError
         from ragen_bench.runs.draws import build_announcement, compute_commitment
         from ragen_bench.settings.build import build_evaluation
         from ragen_bench.terminal.console import plain_console
@@ -61,9 +61,9 @@ class Announce(EvaluationOptions, Command):
             )
         evaluation = build_evaluation(self)
         name = make_entry_name(self.model, evaluation.suite or "envs", "drawn")
-        file = self.out or Path("leaderboard") / draws.ANNOUNCEMENTS / f"{name}.json"
+        file = self.out or Path("leaderboard") / announcements.ANNOUNCEMENTS / f"{name}.json"
         try:
-            files.check_file_name(file.name)
+            announcements.check_file_name(file.name)
         except EntryError as error:
             raise UserError(f"{error}; choose another --out") from None
         _refuse_existing(file)
@@ -73,10 +73,10 @@ class Announce(EvaluationOptions, Command):
         # Only a running engine knows which settings its server refuses.
         model.engine(evaluation.sampling).close()
         announcement = build_announcement(evaluation.config(model).as_json())
-        text = files.render_json(announcement)
+        text = announcements.render_json(announcement)
         try:
-            files.read_announcement(text.encode())
-            config = files.check_announcement(announcement)
+            announcements.read_announcement(text.encode())
+            config = announcements.check_announcement(announcement)
         except EntryError as error:
             raise UserError(f"the announcement cannot be sent: {error}") from None
         commitment = compute_commitment(announcement)
@@ -84,13 +84,13 @@ class Announce(EvaluationOptions, Command):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="ascii")
         lines = [f"Announcement  {file}", f"Commitment    {commitment}"]
-        if refusal := files.explain_announced_refusal(config):
+        if refusal := announcements.explain_announced_refusal(config):
             lines.append(f"Note          not an entry of the leaderboard: {refusal}")
         else:
             lines += [
                 "Next          send this one file in a pull request; all of it is published",
-                f"Answer        leaderboard/{draws.DRAWS}/{commitment}.json, drawn when it is "
-                "merged",
+                f"Answer        leaderboard/{announcements.DRAWS}/{commitment}.json, drawn when it "
+                "is merged",
                 "Then          ragen-bench evaluate with the same options, --split drawn and "
                 "--draw ANSWER",
             ]
@@ -255,7 +255,7 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
     def run(self) -> int:
         """Verify and rerun the entry, and print both scores; the same command resumes."""
         from ragen_bench.leaderboard import compare_rerun, read_entry
-        from ragen_bench.leaderboard.announcements.draws import draw_for_rerun
+        from ragen_bench.leaderboard.announcements import draw_for_rerun
         from ragen_bench.pages.formats import short
         from ragen_bench.runs.directory import read_run
         from ragen_bench.runs.json_lines import read_whole, write_whole

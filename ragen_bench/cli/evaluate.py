@@ -75,7 +75,7 @@ def report_interruption(evaluation: Evaluation, group_size: int, path: Path) -> 
 
     The run directory may not exist yet; `group_size` is the model's.
     """
-    from ragen_bench.episodes.groups import describe_interruption, played_again
+    from ragen_bench.episodes.runner import describe_interruption, played_again
     from ragen_bench.runs.directory import read_run
 
     tasks = evaluation.tasks()

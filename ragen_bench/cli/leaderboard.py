@@ -58,7 +58,7 @@ class Draw(Command):
         """Write the draws, and print one line for each announcement."""
         from rich.text import Text
 
-        from ragen_bench.leaderboard.announcements.draws import draw_all
+        from ragen_bench.leaderboard.announcements import draw_all
         from ragen_bench.terminal.console import plain_console
 
         console = plain_console()
@@ -162,9 +162,9 @@ def _build_site(leaderboard: Path, out: Path, *, verified: bool) -> bool:
 def _verify_branch(base: str, head: str, content: JsonObject) -> bool:
     """Verify the proposal of a branch of this repository; return whether it may be merged."""
     from ragen_bench.leaderboard import EntryError
-    from ragen_bench.leaderboard.git import Branch
-    from ragen_bench.leaderboard.public_lead import read_base_scores
+    from ragen_bench.leaderboard.plausibility import read_base_scores
     from ragen_bench.leaderboard.pull_request import (
+        Branch,
         read_base_draw,
         read_proposal,
         read_proposed_announcement,

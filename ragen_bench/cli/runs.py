@@ -70,8 +70,8 @@ class Replay(ReplayOptions, Command):
     def run(self) -> int:
         """Print a line for each difference; return 1 if there is one."""
         from ragen_bench.episodes.replay import replay
-        from ragen_bench.runs.config_check import config_differences
         from ragen_bench.runs.directory import read_run
+        from ragen_bench.runs.specification import config_differences
         from ragen_bench.terminal.console import plain_console
         from ragen_bench.terminal.progress import replay_bar
 

@@ -16,7 +16,7 @@ from ragen_bench.command_line import Option
 from ragen_bench.json_types import JsonObject
 
 if TYPE_CHECKING:
-    from ragen_bench.leaderboard.announcements.draws import FindDraw
+    from ragen_bench.leaderboard.announcements import FindDraw
 
 SCHEMA: Final = 1
 """Version of the JSON documents; it rises when a field is renamed or changes its meaning."""
@@ -100,7 +100,7 @@ class DrawsOptions:
 
     def find_draw(self) -> FindDraw | None:
         """Return the function that finds a draw; None for the leaderboard of the entry."""
-        from ragen_bench.leaderboard.announcements.draws import find_draws_in
+        from ragen_bench.leaderboard.announcements import find_draws_in
 
         return None if self.draws is None else find_draws_in(self.draws)
 

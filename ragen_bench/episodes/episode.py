@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
@@ -20,8 +20,9 @@ from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_game import Info
 
-_Step = Callable[[str], tuple[str, float, bool, bool, dict[str, Any]]]
+_Step = Callable[[str], tuple[str, float, bool, bool, Info]]
 _APART = {
     "player": ("the model", "--format"),
     "opponent": ("the opponent", "--opponent-format"),
@@ -32,14 +33,7 @@ SAMPLES_A_SEED = 1 << 20
 
 @dataclass(frozen=True)
 class Task:
-    """One episode to play.
-
-    Attributes:
-        env: Full id of the environment.
-        split: Split of the instance.
-        index: Index of the instance in the split.
-        sample: Number of the episode on the instance.
-    """
+    """One episode to play: a sample on an instance of an environment's split."""
 
     env: str
     split: Split
@@ -62,28 +56,8 @@ def derive_noise_seed(seed: int, sample: int) -> int:
     return seed * SAMPLES_A_SEED + sample
 
 
-class _Question(NamedTuple):
-    """A question that waits for the opponent's reply.
-
-    Attributes:
-        answer: The player's response, which contains the question.
-        text: The opponent's observation.
-    """
-
-    answer: Completion
-    text: str
-
-
 class Episode:
-    """A running episode.
-
-    Args:
-        task: The episode to play.
-        seed: Seed of the run.
-        env: Environment of the task, used by this episode alone until it ends.
-        response_format: Format of the responses.
-        history: Past turns in the prompt.
-    """
+    """A running episode; it alone uses the environment until it ends."""
 
     def __init__(
         self,
@@ -97,7 +71,7 @@ class Episode:
         self.over = False
         self.env = env
         self._game = as_two_player(env)
-        self._question: _Question | None = None
+        self._question: tuple[Completion, str] | None = None
         self._format = response_format
         self.history = history
         self._noise_seed = derive_noise_seed(seed, task.sample)
@@ -123,7 +97,7 @@ class Episode:
         place = TurnId(task.env, task.split, task.index, task.sample, turn)
         if self._question and self._game:
             seat = self._game.seat
-            messages = opponent_conversation(self._question.text, seat.response_format)
+            messages = opponent_conversation(self._question[1], seat.response_format)
             return Request(messages, key + OPPONENT_SUFFIX, seat, "opponent", place, self.kept)
         form = None if isinstance(self.env, ThirdPartyEnv) else self._format
         messages = conversation(
@@ -137,7 +111,7 @@ class Episode:
         return self._observations[-1]
 
     @property
-    def info(self) -> dict[str, Any]:
+    def info(self) -> Info:
         """The info of the latest observation."""
         return self._info
 
@@ -150,10 +124,7 @@ class Episode:
         """Take the requested response; if the context left no room for it, end the episode.
 
         The environment is stepped with the player's response, after the opponent's reply if the
-        game needs one.
-
-        Raises:
-            UserError: If the server removed the thoughts that the response format requires.
+        game needs one. A server that removed the thoughts of the response format raises UserError.
         """
         if completion.finish == "context":
             self.overflow(self.asked)
@@ -161,17 +132,25 @@ class Episode:
         game, question = self._game, self._question
         if game and question:
             reply = _without_thoughts(completion, game.seat.response_format, "opponent")
-            self._question = None
-            self._end_turn(question.answer, partial(game.step_with, reply=reply.text))
-            self._turns[-1].opponent = _reply(question.text, reply, game.reply_record)
+            (answer, text), self._question = question, None
+            self._end_turn(answer, partial(game.step_with, reply=reply.text))
+            self._turns[-1].opponent = Reply(
+                observation=text,
+                answer=reply.text,
+                reasoning=reply.reasoning,
+                finish=reply.finish,
+                prompt_tokens=reply.prompt_tokens,
+                completion_tokens=reply.completion_tokens,
+                **game.reply_record,
+            )
             return
         answer = _without_thoughts(completion, self._format, "player")
         if game is None:
             self._end_turn(answer, self.env.step)
-        elif (text := game.opponent_reads(answer.text)) is None:
+        elif (asked := game.opponent_reads(answer.text)) is None:
             self._end_turn(answer, partial(game.step_with, reply=None))
         else:
-            self._question = _Question(answer, text)
+            self._question = answer, asked
 
     def overflow(self, seat: Side) -> None:
         """End the episode since a side's context is full."""
@@ -214,7 +193,28 @@ class Episode:
 
     def record(self) -> EpisodeRecord:
         """Return the finished episode."""
-        info = self._info
+        info, turns = self._info, self._turns
+        score: float | None = info.get("score", 0.0)
+        success: bool | None = info["success"]
+        if success is not None:
+            # An unfinished episode is not solved, even if the game would end in success by itself.
+            success = bool(success) and not self._overflowed
+        if self._overflowed and score is not None:
+            score = 0.0
+        outcome: Outcome = "failure" if success is not None else "ended"
+        if self._overflowed:
+            outcome = "context_overflow"
+        elif success:
+            outcome = "success"
+        elif all(turn.format_is_valid is False for turn in turns):
+            outcome = "invalid_format"
+        elif not turns[-1].terminated:
+            outcome = "truncated"
+        opponent = None
+        if self._game:
+            # From the info: the environment may play the next episode already.
+            counts = {count.name: int(info[count.name]) for count in self._game.reply_counts}
+            opponent = ReplyCounts(**counts, overflowed=self._overflowed == "opponent")
         return EpisodeRecord(
             env=self.task.env,
             split=self.task.split,
@@ -224,45 +224,14 @@ class Episode:
             instance=info["instance"],
             ceiling=info["ceiling"],
             optimal_length=info.get("optimal_length"),
-            outcome=self._outcome(),
-            success=self._success,
-            score=self._score,
-            episode_return=round(sum_in_order(turn.reward for turn in self._turns), 6),
-            opponent=self._reply_counts(),
-            turns=self._turns,
+            outcome=outcome,
+            success=success,
+            score=score,
+            episode_return=round(sum_in_order(turn.reward for turn in turns), 6),
+            opponent=opponent,
+            turns=turns,
             final_observation=self.observation,
         )
-
-    @property
-    def _score(self) -> float | None:
-        # An unfinished episode scores 0, unless the environment reports no score.
-        score: float | None = self._info.get("score", 0.0)
-        return 0.0 if self._overflowed and score is not None else score
-
-    def _reply_counts(self) -> ReplyCounts | None:
-        """Return the counts of the opponent's replies; None without an opponent."""
-        if self._game is None:
-            return None
-        # From the info: the environment may play the next episode already.
-        counts = {count.name: int(self._info[count.name]) for count in self._game.reply_counts}
-        return ReplyCounts(**counts, overflowed=self._overflowed == "opponent")
-
-    @property
-    def _success(self) -> bool | None:
-        # An unfinished episode is not solved, even if the game would end in success by itself.
-        success: bool | None = self._info["success"]
-        return success if success is None else bool(success) and not self._overflowed
-
-    def _outcome(self) -> Outcome:
-        if self._overflowed:
-            return "context_overflow"
-        if self._success:
-            return "success"
-        if all(turn.format_is_valid is False for turn in self._turns):
-            return "invalid_format"
-        if not self._turns[-1].terminated:
-            return "truncated"
-        return "ended" if self._success is None else "failure"
 
 
 def _without_thoughts(
@@ -276,16 +245,3 @@ def _without_thoughts(
             f"the responses: add {option} answer",
         )
     return without_reasoning(completion, response_format)
-
-
-def _reply(text: str, reply: Completion, of_game: Mapping[str, Any]) -> Reply:
-    """Return the opponent's part of a turn."""
-    return Reply(
-        observation=text,
-        answer=reply.text,
-        reasoning=reply.reasoning,
-        finish=reply.finish,
-        prompt_tokens=reply.prompt_tokens,
-        completion_tokens=reply.completion_tokens,
-        **of_game,
-    )

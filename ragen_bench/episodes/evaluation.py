@@ -10,8 +10,13 @@ from pathlib import Path
 
 from ragen_bench.environments import third_party_notes
 from ragen_bench.episodes.episode import Task
-from ragen_bench.episodes.groups import describe_resumption, missing, played_again
-from ragen_bench.episodes.runner import Played, play, tasks_of
+from ragen_bench.episodes.runner import (
+    describe_resumption,
+    missing,
+    play,
+    played_again,
+    tasks_of,
+)
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
@@ -38,25 +43,16 @@ class Evaluation:
     """The settings of an evaluation.
 
     Attributes:
-        model: Name of the model.
         suite: Name of the suite, or "" for chosen environments.
         instances: Number of instances by environment.
-        split: Split of the instances.
-        response_format: Format of the responses.
         samples: Episodes per instance.
-        seed: Seed of sampling and noise.
-        temperature: Sampling temperature, 0 for greedy.
         max_tokens: Token limit of a response.
         history: Past turns in the prompt; None for all.
-        constrain: Constrain decoding to the response format.
         command: Command line or call of the run, for the record.
         server: Connection to the model's server, if it has one; not recorded.
-        opponent: Opponent of the model, where the environments need one.
-        top_p: Probability mass of nucleus sampling.
         random_player: Random baseline of third-party environments that list no actions.
-        isolation: where agents of the user's own run; it is not recorded.
+        isolation: Where agents of the user's own run; not recorded.
         draw: Draw of the drawn split; None for other splits, and before the announcement.
-        pictures: Show boards as pictures instead of text.
     """
 
     model: str
@@ -88,14 +84,7 @@ class Evaluation:
         )
 
     def config(self, model: Model) -> RunConfig:
-        """Return the content of run.json.
-
-        Args:
-            model: Model of the evaluation, with its opponent.
-
-        Raises:
-            SealedKeyError: If the split is sealed and there is no key.
-        """
+        """Return the content of run.json, for the model with its opponent; see `settings`."""
         # Without groups, responses do not depend on the slots, and a run may resume with more.
         slots = model.slots if model.group_size > 1 else 1
         settings = self.settings()
@@ -112,18 +101,27 @@ class Evaluation:
     def settings(self) -> JsonObject:
         """Return the content of run.json without the model's part; of a sealed key only the hash.
 
-        Raises:
-            SealedKeyError: If the split is sealed and there is no key.
+        Without the key of a sealed split, SealedKeyError is raised.
         """
         envs = {
             env: (count, spec_hash(env, self.split, self.response_format, pictured=self.pictures))
             for env, count in self.instances.items()
         }
+        opponent = self.opponent and {
+            "model": self.opponent.model,
+            "response_format": self.opponent.response_format,
+        }
+        player = self.random_player
+        identity = (
+            {"random_player": player.name, "random_player_identity": player.identity}
+            if player
+            else {}
+        )
         return {
             "schema": SCHEMA,
             "model": self.model,
-            **self._opponent(),
-            **self._random_player(),
+            **({"opponent": opponent} if opponent else {}),
+            **identity,
             "suite": self.suite,
             "suite_version": find_suite(self.suite).version if self.suite else 0,
             "suite_hash": suite_hash(envs, self.max_tokens),
@@ -153,20 +151,6 @@ class Evaluation:
         """Response format of the opponent; None without an opponent."""
         return self.opponent.response_format if self.opponent else None
 
-    def _opponent(self) -> JsonObject:
-        """Return the opponent's fields of run.json."""
-        if self.opponent is None:
-            return {}
-        named = {"model": self.opponent.model, "response_format": self.opponent.response_format}
-        return {"opponent": named}
-
-    def _random_player(self) -> JsonObject:
-        """Return the random player's fields of run.json."""
-        if self.random_player is None:
-            return {}
-        player = self.random_player
-        return {"random_player": player.name, "random_player_identity": player.identity}
-
     @property
     def draw_key(self) -> str:
         """Key of the drawn split, "" for other splits."""
@@ -190,10 +174,8 @@ class Evaluation:
 def refuse_early(evaluation: Evaluation, path: Path) -> None:
     """Refuse invalid settings and directories before the model is loaded.
 
-    Raises:
-        UserError: If the directory holds something else, or the draw is missing or belongs to other
-            settings.
-        SealedKeyError: If the split is sealed and there is no key.
+    Raises UserError for a directory that holds something else, or a draw that is missing or belongs
+    to other settings, and SealedKeyError without the key of a sealed split.
     """
     if evaluation.split == "drawn":
         _refuse_unannounced(evaluation, evaluation.settings())
@@ -222,22 +204,13 @@ def play_run(
     progress: Callable[[int, int, str, float | None], None] = lambda *_: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> RunDirectory:
-    """Play the missing episodes of a run and record them.
+    """Play the missing episodes of a run and record them; the model has its opponent.
 
-    Args:
-        evaluation: Settings of the evaluation.
-        model: Model of the evaluation, with its opponent.
-        path: Run directory; a partial run there is completed.
-        progress: Called with the number of recorded episodes, the responses in this process, the
-            environment of the latest episode, and the success rate so far; None where no
-            environment reports success.
-        say: Called with a line for the user.
-
-    Returns:
-        The locked directory; it lacks only episodes that a server left unfinished.
-
-    Raises:
-        UserError: If the directory holds something else, or the model cannot respond.
+    `progress` is called with the number of recorded episodes, the responses in this process, the
+    environment of the latest episode, and the success rate so far, None where no environment
+    reports success. `say` is called with a line for the user. The returned directory is locked, and
+    lacks only episodes that a server left unfinished. Raises UserError for a directory that holds
+    something else, or a model that cannot respond.
     """
     # Refuse what the model cannot do before a directory records the settings.
     model.engine(evaluation.sampling).close()
@@ -277,12 +250,12 @@ def _complete(
 ) -> None:
     """Play and record the missing episodes."""
     answers, env = 0, ""
-    told = Counter(recorded.values())
+    successes = Counter(recorded.values())
 
     def say() -> None:
-        telling = told[True] + told[False]
-        share = told[True] / telling if telling else None
-        progress(len(recorded), answers, env, share)
+        known = successes[True] + successes[False]
+        rate = successes[True] / known if known else None
+        progress(len(recorded), answers, env, rate)
 
     def on_answers(count: int) -> None:
         nonlocal answers
@@ -300,19 +273,12 @@ def _complete(
             on_answers=on_answers,
             make=evaluation.make,
         ):
-            env, before = played.task.env, len(recorded)
-            _keep(run, played, recorded)
-            if len(recorded) > before:
-                told[recorded[played.task.key]] += 1
+            env, key = played.task.env, played.task.key
+            run.append_timing(env, played.seconds, played.elapsed)
+            if played.record is None:
+                run.append_fault(key, played.fault)
+            elif key not in recorded:  # as it is in a group that is played again
+                run.append(played.record)
+                recorded[key] = played.record.success
+                successes[played.record.success] += 1
             say()
-
-
-def _keep(run: RunDirectory, played: Played, recorded: dict[Key, bool | None]) -> None:
-    """Record an episode, unless it is recorded already, as in a group that is played again."""
-    key = played.task.key
-    run.append_timing(played.task.env, played.seconds, played.elapsed)
-    if played.record is None:
-        run.append_fault(key, played.fault)
-    elif key not in recorded:
-        run.append(played.record)
-        recorded[key] = played.record.success

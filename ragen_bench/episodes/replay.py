@@ -11,9 +11,9 @@ from functools import partial
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion
-from ragen_bench.runs.config_check import config_problem
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import EpisodeRecord, Key, Reply, RunConfig, TurnRecord
+from ragen_bench.runs.specification import config_problem
 from ragen_bench.suites import EnvPool, make_env
 
 
@@ -22,19 +22,14 @@ class UnplayableError(ValueError):
 
 
 class Replayer:
-    """Replays the episodes of one run.
+    """Replays the episodes of one run, whose run.json may be untrusted.
 
-    Args:
-        config: The content of run.json, which may be untrusted.
-
-    Raises:
-        UserError: If the configuration is invalid.
-        SealedKeyError: From the first episode on, if the split is sealed and there is no key.
+    An invalid configuration raises UserError, and the first episode of a sealed split
+    SealedKeyError if there is no key.
     """
 
     def __init__(self, config: RunConfig) -> None:
-        problem = config_problem(config)
-        if problem:
+        if problem := config_problem(config):
             raise UserError(f"run.json {problem}", exit_code=1)
         self._config = config
         self._instances = {env.id: env.played for env in config.envs}
@@ -57,11 +52,9 @@ class Replayer:
     def walk(self, record: EpisodeRecord) -> Iterator[Episode]:
         """Yield the replayed episode before its first turn, and again after each.
 
-        It is the same object each time: read its `env`, but do not step it. At the end its
-        `record` is complete. Only the responses are trusted; `problem` checks the rest.
-
-        Raises:
-            UnplayableError: If the responses are not a whole episode of the run.
+        It is the same object each time: read its `env`, but do not step it. At the end its `record`
+        is complete. Only the responses are trusted; `problem` checks the rest. Responses that are
+        not a whole episode of the run raise UnplayableError.
         """
         task = self._task(record)
         env = self._envs.take(task.env, task.split)
@@ -90,17 +83,10 @@ class Replayer:
 
 
 def replay(config: RunConfig, records: Iterable[EpisodeRecord]) -> Iterator[tuple[Key, str | None]]:
-    """Replay records one by one.
+    """Replay records one by one, and yield the key of each and its first problem, or None.
 
-    Args:
-        config: The content of run.json.
-        records: Episodes in any order; the caller checks that none is missing or repeated.
-
-    Yields:
-        The key and the first problem of each; None if it equals its replay.
-
-    Raises:
-        UserError: If the configuration is invalid.
+    They may come in any order; the caller checks that none is missing or repeated. An invalid
+    configuration raises UserError.
     """
     replayer = Replayer(config)
     for record in records:

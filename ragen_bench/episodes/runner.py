@@ -7,30 +7,27 @@ slowest of a batch. The runner is independent of games and statistics.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Model, RequestFailure, Sampling
 from ragen_bench.models.prompt import History
-from ragen_bench.runs.schema import EpisodeRecord
+from ragen_bench.runs.schema import EpisodeRecord, Key
 from ragen_bench.suites import EnvPool, Make, make_env
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.wording import pluralize
 
 
 @dataclass(frozen=True)
 class Played:
-    """An episode that ended or was given up.
+    """An episode that ended, or was given up with `record` None and the reason `fault`.
 
-    Attributes:
-        task: The task.
-        record: The finished episode; None if a request failed.
-        fault: Reason of the failure, else "".
-        seconds: Share of the run's time; the sum over all episodes is the time of the run.
-        elapsed: Seconds from its start to its end.
+    `seconds` is its share of the run's time, and `elapsed` the time from its start to its end.
     """
 
     task: Task
@@ -69,20 +66,9 @@ def play(
     """Play episodes and yield them as they end.
 
     They start in the order of the tasks. With a model whose responses come in a fixed order, the
-    order in which episodes end is fixed too.
-
-    Args:
-        tasks: The episodes.
-        model: The model.
-        sampling: Sampling settings.
-        response_format: Format of the responses.
-        history: Past turns in the prompt, see `conversation`.
-        on_answers: Called with the number of new responses, each time that some arrive.
-        make: Makes an environment from an id, a split and a response format.
-
-    Raises:
-        UserError: If the model cannot respond, or more requests than the engine has slots failed in
-            a row, so that the server must be down.
+    order in which episodes end is fixed too. `on_answers` is called with the number of new
+    responses, each time that some arrive. Raises UserError if the model cannot respond, or more
+    requests than the engine has slots failed in a row, so that the server must be down.
     """
     envs = EnvPool(response_format, make)
     waiting = iter(tasks)
@@ -90,7 +76,7 @@ def play(
         in_flight = _InFlight(engine, model.slots)
 
         def begin() -> None:
-            while in_flight.has_room and (task := next(waiting, None)):
+            while len(in_flight.running) < model.slots and (task := next(waiting, None)):
                 env = envs.take(task.env, task.split)
                 in_flight.start(Episode(task, sampling.seed, env, response_format, history))
 
@@ -98,29 +84,26 @@ def play(
         while in_flight.running:
             ended = in_flight.collect(on_answers)
             for finished in ended:
-                envs.give_back(finished.task.env, finished.task.split, finished.episode.env)
+                task = finished.episode.task
+                envs.give_back(task.env, task.split, finished.episode.env)
             # Start new ones before the finished ones are yielded, which takes the caller's time.
             begin()
-            yield from (finished.played() for finished in ended)
+            for finished in ended:
+                record = None if finished.fault else finished.episode.record()
+                elapsed = finished.end - finished.start
+                task = finished.episode.task
+                yield Played(task, record, finished.fault, finished.seconds, elapsed)
 
 
+@dataclass
 class _EpisodeInFlight:
     """An episode in flight, and its time."""
 
-    def __init__(self, episode: Episode, now: float) -> None:
-        self.episode = episode
-        self.task = episode.task
-        self.fault = ""
-        self.seconds = 0.0
-        self._start = self._end = now
-
-    def end(self, now: float, fault: str = "") -> None:
-        self._end, self.fault = now, fault
-        self.episode.kept.clear()
-
-    def played(self) -> Played:
-        record = None if self.fault else self.episode.record()
-        return Played(self.task, record, self.fault, self.seconds, self._end - self._start)
+    episode: Episode
+    start: float
+    end: float = 0.0
+    seconds: float = 0.0
+    fault: str = ""
 
 
 class _InFlight:
@@ -132,10 +115,6 @@ class _InFlight:
         self._now = time.perf_counter()
         self._faults_in_a_row = 0
 
-    @property
-    def has_room(self) -> bool:
-        return len(self.running) < self._slots
-
     def start(self, episode: Episode) -> None:
         # Timed from the last share on, so that the next share includes the reset.
         self._ask(_EpisodeInFlight(episode, self._now))
@@ -143,22 +122,30 @@ class _InFlight:
     def collect(self, on_answers: Callable[[int], None]) -> list[_EpisodeInFlight]:
         """Step the episodes that have their responses, and return those that ended."""
         answers = self._engine.collect()
-        self._share_time()
+        before, self._now = self._now, time.perf_counter()
+        for current in self.running.values():
+            current.seconds += (self._now - before) / len(self.running)
         ended = []
         for request, answer in answers:
             current = self.running.pop(request.key)
             if isinstance(answer, RequestFailure):
-                self._count_fault(answer)
-                current.end(self._now, answer.reason)
-                ended.append(current)
-                continue
-            self._faults_in_a_row = 0
-            current.episode.take(answer)
-            if current.episode.over:
-                current.end(self._now)
-                ended.append(current)
+                self._faults_in_a_row += 1
+                if self._faults_in_a_row > self._slots:
+                    raise UserError(
+                        f"{answer.reason}; {self._faults_in_a_row} requests in a row failed; "
+                        "finished episodes are kept, and the same command resumes the run",
+                        exit_code=1,
+                    )
+                current.fault = answer.reason
             else:
-                self._ask(current)
+                self._faults_in_a_row = 0
+                current.episode.take(answer)
+                if not current.episode.over:
+                    self._ask(current)
+                    continue
+            current.end = self._now
+            current.episode.kept.clear()
+            ended.append(current)
         on_answers(len(answers))
         return ended
 
@@ -167,17 +154,45 @@ class _InFlight:
         self.running[request.key] = current
         self._engine.submit(request)
 
-    def _share_time(self) -> None:
-        before, self._now = self._now, time.perf_counter()
-        share = (self._now - before) / len(self.running)
-        for current in self.running.values():
-            current.seconds += share
 
-    def _count_fault(self, fault: RequestFailure) -> None:
-        self._faults_in_a_row += 1
-        if self._faults_in_a_row > self._slots:
-            raise UserError(
-                f"{fault.reason}; {self._faults_in_a_row} requests in a row failed; finished "
-                "episodes are kept, and the same command resumes the run",
-                exit_code=1,
-            )
+_WHY = "so that the bytes are the same"
+
+
+def missing(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> Iterator[Sequence[Task]]:
+    """Yield the episodes to play: all missing ones at once, or the incomplete groups.
+
+    Where a response depends on the rest of the batch, `group_size` is above 1, and an incomplete
+    group is played again as a whole, so that the bytes stay the same.
+    """
+    if group_size == 1:
+        yield [task for task in tasks if task.key not in recorded]
+        return
+    for group in chunks(tasks, group_size):
+        if any(task.key not in recorded for task in group):
+            yield group
+
+
+def played_again(tasks: Sequence[Task], group_size: int, recorded: Set[Key]) -> int:
+    """Return the number of recorded episodes that are played again; see `missing`."""
+    groups = list(missing(tasks, group_size, recorded))
+    return sum(task.key in recorded for group in groups for task in group)
+
+
+def describe_resumption(recorded: int, again: int) -> str:
+    """Return the numbers of recorded episodes, and of those played again, in words."""
+    there = f"{pluralize(recorded, 'episode')} {_are(recorded)} there already"
+    if not again:
+        return there
+    return f"{there}; the {again} of the unfinished group {_are(again)} played again, {_WHY}"
+
+
+def describe_interruption(recorded: int, planned: int, path: Path, again: int) -> str:
+    """Return the state of an interrupted run in words; `again` as in `played_again`."""
+    kept = f"{recorded} of {planned} episodes are kept in {path}, and the same command goes on"
+    if not again:
+        return f"{kept} from there"
+    return f"{kept}; it plays the {again} of the unfinished group again, {_WHY}"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
-from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.limits import BYTES_PER_TOKEN, PROBLEMS, PROMPT_TOKENS
 from ragen_bench.leaderboard.plausibility import SCRIPTED, Plausibility
-from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.leaderboard.strict_json import (
+    BYTES_PER_TOKEN,
+    PROBLEMS,
+    PROMPT_TOKENS,
+    BadJsonError,
+    parse,
+)
 from ragen_bench.models.base import RequestFailure, Sampling
 from ragen_bench.runs.checked import BadRecordError, read_episode
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.json_lines import to_line
-from ragen_bench.runs.schema import EpisodeRecord, RunConfig
+from ragen_bench.runs.schema import EpisodeRecord, Key, RunConfig
 from ragen_envs.core.protocol import STOP
 
 _COUNTS = ("prompt_tokens", "completion_tokens")
 
 
 class EpisodeCheck:
-    """Checks the lines of one run's episodes.
+    """Checks the lines of one run's episodes, for a run.json that `explain_refusal` accepts.
 
-    Args:
-        config: Content of run.json, accepted by `explain_refusal`.
-
-    Attributes:
-        problems: Reasons to refuse the episodes, at most 20.
-        stopped: Whether the check stopped at 20 problems before the last line.
-        episodes: Number of checked lines.
-        turns: Number of replayed turns.
-        planned: Number of planned episodes.
-        plausibility: Statistics of the episodes that passed.
+    The attributes are the problems, at most 20, and whether the check stopped at them; the numbers
+    of checked lines, replayed turns and planned episodes; and statistics of the episodes that
+    passed.
     """
 
     def __init__(self, config: RunConfig) -> None:
         instances = {env.id: env.instances for env in config.envs}
         tasks = tasks_of(instances, config.split, config.samples)
         self._replayer = Replayer(config)
-        self._order = _Order(tasks)
+        self._tasks = tasks
+        self._places = {task.key: place for place, task in enumerate(tasks)}
+        self._lines: dict[Key, int] = {}
+        self._last = -1
         # An agent's tokens are the sum over all of its calls, which no setting limits.
         is_agent = config.model.startswith("python:")
         self._tokens = _TokenCheck(PROMPT_TOKENS if is_agent else config.max_tokens)
-        self._scripted = _ScriptedResponses(config)
+        # The responses of the random player and the oracle are recomputed.
+        self._model, player = config.model, SCRIPTED.get(config.model)
+        settings = config.temperature, config.max_tokens, STOP, config.seed
+        self._engine = player().engine(Sampling(*settings)) if player else None
         self.plausibility = Plausibility(config)
         self.problems: list[str] = []
         self.stopped = False
@@ -54,14 +57,11 @@ class EpisodeCheck:
     def check_lines(
         self, lines: Iterable[bytes], progress: Callable[[int], None] = lambda _: None
     ) -> Iterator[EpisodeRecord]:
-        """Yield the recomputed episode of each line that passes.
+        """Yield the recomputed episode of each line, without line end, that passes.
 
         Only one line is held in memory. The attributes are final after the last line. Replay is
-        slow, so the check stops at the twentieth problem.
-
-        Args:
-            lines: Lines of the record, without line ends.
-            progress: Called with the number of checked lines.
+        slow, so the check stops at the twentieth problem. `progress` is called with the number of
+        checked lines.
         """
         for number, line in enumerate(lines, start=1):
             if number > self.planned:
@@ -81,73 +81,66 @@ class EpisodeCheck:
             if len(self.problems) >= PROBLEMS:
                 self.stopped = True
                 return
-        self.problems += filter(None, (self._order.find_missing(), self._tokens.find_mixed()))
+        absent = [task.name for task in self._tasks if task.key not in self._lines]
+        if absent:
+            self.problems.append(
+                f"{len(absent)} of {self.planned} episodes are missing, first {absent[0]}"
+            )
+        if mixed := self._tokens.find_mixed():
+            self.problems.append(mixed)
 
     def _check(self, line: bytes, number: int) -> tuple[EpisodeRecord | None, str | None]:
         """Return the recomputed episode, or the problem."""
         try:
             recorded = parse(line)
-            episode = self._replay(read_episode(recorded))
+            episode, responses = self._replay(read_episode(recorded))
         except (BadJsonError, BadRecordError, UnplayableError) as error:
             return None, str(error)
         name = "/".join(map(str, episode.key))
         computed = episode.as_json()
         problem = (
             first_difference(recorded, computed)
-            or _find_unknown_field(recorded, computed)
-            or self._scripted.find_problem(episode)
-            or self._order.find_problem(episode, number)
+            or self._find_unknown_field(recorded, computed)
+            or (self._engine and self._find_other_response(episode, responses))
+            or self._find_disorder(episode.key, number)
             or self._tokens.find_problem(episode, name)
         )
         if not problem and line != to_line(computed):
             problem = "is not written as the harness writes it"
         return (None, f"({name}) {problem}") if problem else (episode, None)
 
-    def _replay(self, recorded: EpisodeRecord) -> EpisodeRecord:
-        self._scripted.begin()
+    @staticmethod
+    def _find_unknown_field(recorded: JsonObject, computed: JsonObject) -> str | None:
+        pairs = [(recorded, computed), *zip(recorded["turns"], computed["turns"], strict=True)]
+        unknown = (name for there, known in pairs for name in there if name not in known)
+        return next((f"has the unknown field {brief(name)}" for name in unknown), None)
+
+    def _find_disorder(self, key: Key, line: int) -> str | None:
+        """Return why a planned episode must not be in a line, or None."""
+        if (first := self._lines.setdefault(key, line)) != line:
+            return f"is there twice, in line {first} first"
+        if self._places[key] < self._last:
+            return "is out of order: it belongs before the episode of the line above"
+        self._last = self._places[key]
+        return None
+
+    def _find_other_response(self, episode: EpisodeRecord, computed: list[str]) -> str | None:
+        recorded = [turn.answer for turn in episode.turns]
+        difference = first_difference(recorded, computed, "answers")
+        return difference and f"{difference} by the model {self._model}"
+
+    def _replay(self, recorded: EpisodeRecord) -> tuple[EpisodeRecord, list[str]]:
+        """Return the recomputed episode, and the responses of a scripted player to it."""
+        responses = []
         for turn, episode in enumerate(self._replayer.walk(recorded)):
             if turn == 0:
                 self.plausibility.begin(episode.env)
-            self._scripted.respond(episode)
-        return episode.record()
-
-
-def _find_unknown_field(recorded: JsonObject, computed: JsonObject) -> str | None:
-    pairs = [(recorded, computed), *zip(recorded["turns"], computed["turns"], strict=True)]
-    for there, known in pairs:
-        for name in there:
-            if name not in known:
-                return f"has the unknown field {brief(name)}"
-    return None
-
-
-class _Order:
-    """Checks that every planned episode is there, once and in order."""
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self._tasks = tasks
-        self._places = {task.key: place for place, task in enumerate(tasks)}
-        self._lines = [0] * len(tasks)
-        self._last = -1
-
-    def find_problem(self, record: EpisodeRecord, line: int) -> str | None:
-        """Return why an episode, whose key is planned, must not be in a line, or None."""
-        place = self._places[record.key]
-        if self._lines[place]:
-            return f"is there twice, in line {self._lines[place]} first"
-        self._lines[place] = line
-        if place < self._last:
-            return "is out of order: it belongs before the episode of the line above"
-        self._last = place
-        return None
-
-    def find_missing(self) -> str | None:
-        absent = [
-            task.name for task, line in zip(self._tasks, self._lines, strict=True) if not line
-        ]
-        if not absent:
-            return None
-        return f"{len(absent)} of {len(self._tasks)} episodes are missing, first {absent[0]}"
+            if self._engine and not episode.over:
+                self._engine.submit(episode.request())
+                ((_, response),) = self._engine.collect()
+                if not isinstance(response, RequestFailure):
+                    responses.append(response.text)
+        return episode.record(), responses
 
 
 class _TokenCheck:
@@ -164,10 +157,11 @@ class _TokenCheck:
     def find_problem(self, record: EpisodeRecord, name: str) -> str | None:
         """Return why the counts of a replayed episode are impossible, or None."""
         for number, turn in enumerate(record.turns):
+            response = (turn.answer + turn.reasoning).encode(errors="replace")
             # A prompt is never empty. Models may count a token in an empty response or not.
             for count, tokens, size in (
                 ("prompt_tokens", turn.prompt_tokens, 1),
-                ("completion_tokens", turn.completion_tokens, _size(turn.answer + turn.reasoning)),
+                ("completion_tokens", turn.completion_tokens, len(response)),
             ):
                 path = f"turns[{number}].{count}"
                 if tokens > self._limits[count]:
@@ -185,39 +179,3 @@ class _TokenCheck:
             if self._counted[count] and self._uncounted[count]:
                 return f"{self._uncounted[count]} is 0, though {self._counted[count]} is not"
         return None
-
-
-def _size(text: str) -> int:
-    return len(text.encode(errors="replace"))
-
-
-class _ScriptedResponses:
-    """Recomputes the responses of the random player and the oracle, and compares them."""
-
-    def __init__(self, config: RunConfig) -> None:
-        self._model = config.model
-        player = SCRIPTED.get(self._model)
-        settings = config.temperature, config.max_tokens, STOP, config.seed
-        self._engine = player().engine(Sampling(*settings)) if player else None
-        self._responses: list[str] = []
-
-    def begin(self) -> None:
-        """Start a new episode."""
-        self._responses = []
-
-    def respond(self, episode: Episode) -> None:
-        """Respond to the replayed episode's next request."""
-        if self._engine is None or episode.over:
-            return
-        self._engine.submit(episode.request())
-        ((_, response),) = self._engine.collect()
-        if not isinstance(response, RequestFailure):
-            self._responses.append(response.text)
-
-    def find_problem(self, record: EpisodeRecord) -> str | None:
-        """Return the first response of a replayed episode that differs, or None."""
-        if self._engine is None:
-            return None
-        recorded = [turn.answer for turn in record.turns]
-        difference = first_difference(recorded, self._responses, "answers")
-        return difference and f"{difference} by the model {self._model}"

@@ -1,20 +1,31 @@
-"""Opens the two files of an entry, and refuses everything else in its directory."""
+"""Opens the two files of an entry, and writes and reads its compressed episodes."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from ragen_bench.errors import UserError
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES, PACKED_BYTES
+from ragen_bench.json_types import JsonObject
+from ragen_bench.leaderboard.strict_json import (
+    ENTRY_JSON_BYTES,
+    LINE_BYTES,
+    PACKED_BYTES,
+    RATIO,
+    UNPACKED_BYTES,
+    EntryError,
+)
 from ragen_bench.runs.differences import brief
+from ragen_bench.runs.json_lines import to_line
 
 ENTRY_JSON = "entry.json"
 EPISODES = "episodes.jsonl.gz"
@@ -37,11 +48,8 @@ class EntryFiles:
 def open_entry(path: Path) -> Iterator[EntryFiles]:
     """Open an entry: a directory with exactly two plain files within the size limits.
 
-    Nothing is read, and no link is followed.
-
-    Raises:
-        UserError: if the path does not exist, or the system cannot open without following links.
-        EntryError: if the path is not such a directory.
+    Nothing is read, and no link is followed. Anything else raises EntryError; a path that does not
+    exist, or a system that cannot open without following links, UserError.
     """
     if not hasattr(os, "O_NOFOLLOW"):
         raise UserError("this system cannot open files without following links; use Linux or macOS")
@@ -54,18 +62,19 @@ def open_entry(path: Path) -> Iterator[EntryFiles]:
     with ExitStack() as stack:
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         stack.callback(os.close, directory)
-        _refuse_others(directory)
+        with os.scandir(directory) as items:  # not listdir: there may be millions
+            for item in items:
+                if item.name not in MAX_BYTES:
+                    raise EntryError(
+                        f"holds {brief(item.name)}; an entry is {ENTRY_JSON} and {EPISODES} alone"
+                    )
         entry, entry_bytes = _plain_file(ENTRY_JSON, directory, stack)
         episodes, episodes_bytes = _plain_file(EPISODES, directory, stack)
         yield EntryFiles(entry, entry_bytes, episodes, episodes_bytes)
 
 
 def check_directory_name(name: str) -> None:
-    """Check that a directory name is safe in paths, URLs and terminals.
-
-    Raises:
-        EntryError: if it is not.
-    """
+    """Raise EntryError unless a directory name is safe in paths, URLs and terminals."""
     if not _is_directory_name(name):
         raise EntryError(
             f"is called {brief(name)}; an entry's directory has up to 100 of a-z 0-9 . _ -, a "
@@ -76,15 +85,6 @@ def check_directory_name(name: str) -> None:
 def printable_name(name: str) -> str:
     """Return a directory's name for printing, quoted and escaped if it is not printable."""
     return name if name.isprintable() else brief(name)
-
-
-def _refuse_others(directory: int) -> None:
-    with os.scandir(directory) as items:  # not listdir: there may be millions
-        for item in items:
-            if item.name not in MAX_BYTES:
-                raise EntryError(
-                    f"holds {brief(item.name)}; an entry is {ENTRY_JSON} and {EPISODES} alone"
-                )
 
 
 def _plain_file(name: str, directory: int, stack: ExitStack) -> tuple[BinaryIO, int]:
@@ -106,3 +106,120 @@ def _check(name: str, status: os.stat_result) -> int:
     if status.st_size > MAX_BYTES[name]:
         raise EntryError(f"{name} has {status.st_size:,} bytes; the maximum is {MAX_BYTES[name]:,}")
     return status.st_size
+
+
+_CHUNK = 1 << 16
+_SLACK = 1 << 16
+"""Generous bound of the bytes that deflate and gzip add to incompressible episodes."""
+_HEADER = bytes((0x1F, 0x8B, 8, 0, 0, 0, 0, 0))
+"""gzip, deflate, no name or comment, no time (RFC 1952, section 2.3)."""
+
+
+def write_packed(file: Path, records: Iterable[JsonObject]) -> tuple[str, int]:
+    """Compress episodes into a file, without name or time, so that equal episodes give equal bytes.
+
+    Returns SHA-256 and length of the uncompressed lines, as `PackedEpisodes` computes them. Raises
+    EntryError if they exceed the limits of an entry.
+    """
+    digest, length = hashlib.sha256(), 0
+    with (
+        file.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=raw, mtime=0) as packed,
+    ):
+        for number, record in enumerate(records, start=1):
+            line = to_line(record) + b"\n"
+            _check_line(len(line), number)
+            packed.write(line)
+            digest.update(line)
+            length += len(line)
+    check_sizes(file.stat().st_size, length)
+    return digest.hexdigest(), length
+
+
+def check_sizes(packed: int, unpacked: int) -> None:
+    """Raise EntryError if a file of `packed` bytes is too large, or a decompression bomb.
+
+    `unpacked` is the stated size of the unpacked content, in bytes. More is never read.
+    """
+    if unpacked > UNPACKED_BYTES:
+        raise EntryError(
+            f"{EPISODES} unpacks to {unpacked:,} bytes; the maximum is {UNPACKED_BYTES:,}"
+        )
+    if unpacked > RATIO * packed:
+        raise EntryError(
+            f"{EPISODES} unpacks to {unpacked:,} bytes from {packed:,}, more than {RATIO} times "
+            "its size"
+        )
+    if packed > unpacked + _SLACK:
+        raise EntryError(
+            f"{EPISODES} has {packed:,} bytes for {unpacked:,}, more than it takes to store them"
+        )
+
+
+class PackedEpisodes:
+    """Reads the lines of a compressed file. Memory is at most one line and two chunks of 64 KiB.
+
+    At most `unpacked` bytes are unpacked; `length` is the number of those so far.
+    """
+
+    def __init__(self, file: BinaryIO, unpacked: int) -> None:
+        self._file, self._unpacked = file, unpacked
+        self._digest = hashlib.sha256()
+        self.length = 0
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the content unpacked so far, as hex digits."""
+        return self._digest.hexdigest()
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines, without line ends.
+
+        Raises EntryError if the file is not a single gzip member of whole lines, has a line of more
+        than 4 MiB, or unpacks to more than `unpacked`.
+        """
+        rest, number = bytearray(), 1
+        for chunk in self._chunks():
+            searched = len(rest)
+            rest += chunk
+            start = 0
+            while (end := rest.find(b"\n", max(start, searched))) >= 0:
+                _check_line(end - start, number)
+                yield bytes(rest[start:end])
+                start, number = end + 1, number + 1
+            del rest[:start]
+            _check_line(len(rest), number)
+        if rest:
+            raise EntryError(f"{EPISODES} line {number} has no end")
+
+    def _chunks(self) -> Iterator[bytes]:
+        inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        data = self._file.read(_CHUNK)
+        if data[: len(_HEADER)] != _HEADER:
+            raise EntryError(f"{EPISODES} does not begin as a gzip file without name and time")
+        while data:
+            try:
+                chunk = inflate.decompress(data, _CHUNK)
+            except zlib.error as error:
+                raise EntryError(f"{EPISODES} is damaged ({error})") from None
+            self._digest.update(chunk)
+            self.length += len(chunk)
+            if self.length > self._unpacked:
+                raise EntryError(
+                    f"{EPISODES} unpacks to more than the {self._unpacked:,} bytes that entry.json "
+                    "says"
+                )
+            yield chunk
+            if inflate.eof:
+                if inflate.unused_data or self._file.read(1):
+                    raise EntryError(f"{EPISODES} has more bytes behind its end")
+                return
+            data = inflate.unconsumed_tail or self._file.read(_CHUNK)
+        raise EntryError(f"{EPISODES} is truncated")
+
+
+def _check_line(length: int, number: int) -> None:
+    if length > LINE_BYTES:
+        raise EntryError(
+            f"{EPISODES} line {number} is longer than the maximum of {LINE_BYTES:,} bytes"
+        )

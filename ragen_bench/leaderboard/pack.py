@@ -11,19 +11,16 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.announcements.draws import FindDraw, check_draw, find_draws_near
+from ragen_bench.leaderboard.announcements import FindDraw, check_draw, find_draws_near
 from ragen_bench.leaderboard.episodes import EpisodeCheck
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_name
-from ragen_bench.leaderboard.limits import ENTRY_JSON_BYTES
-from ragen_bench.leaderboard.packed import write_packed
+from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_name, write_packed
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.leaderboard.schema import SCHEMA, parse_entry, read_statement
-from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.leaderboard.strict_json import ENTRY_JSON_BYTES, BadJsonError, EntryError, parse
 from ragen_bench.runs.atomic import lock_folder, replacing_folder
-from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.runs.json_lines import to_line
+from ragen_bench.runs.specification import config_differences
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import compute_summary
 
@@ -119,11 +116,7 @@ def _refuse_existing(out: Path) -> None:
 
 
 def read_submittable_run(path: Path) -> RunDirectory:
-    """Read a run, and check that it may be an entry.
-
-    Raises:
-        UserError: if it may not.
-    """
+    """Read a run that may be an entry; another one raises UserError."""
     run = read_run(path)
     if refusal := explain_refusal(run.config):
         raise UserError(f"{path}: {refusal}", exit_code=1)
@@ -174,10 +167,10 @@ def _write_entry(entry: JsonObject, file: Path) -> None:
         parse_entry(entry)
         data = (json.dumps(entry, indent=2, ensure_ascii=False) + "\n").encode()
         parse(data)  # `verify` is stricter than the writer of runs
-    except EntryError as error:
-        raise UserError(f"the run cannot be sent: {error}", exit_code=1) from None
     except BadJsonError as error:
         raise UserError(f"the run cannot be sent: {file.name} {error}", exit_code=1) from None
+    except EntryError as error:
+        raise UserError(f"the run cannot be sent: {error}", exit_code=1) from None
     if len(data) > ENTRY_JSON_BYTES:
         raise UserError(
             f"the run cannot be sent: {file.name} would have {len(data):,} bytes", exit_code=1

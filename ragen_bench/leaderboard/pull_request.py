@@ -5,24 +5,133 @@ Nothing is checked out, and no code of the branch is run: only git's objects are
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from ragen_bench.leaderboard.announcements.draws import ANNOUNCEMENTS, DRAWS
-from ragen_bench.leaderboard.announcements.files import (
+from ragen_bench.errors import UserError
+from ragen_bench.leaderboard.announcements import (
     ANNOUNCEMENT_BYTES,
+    ANNOUNCEMENTS,
     DRAW_BYTES,
+    DRAWS,
     check_announcement,
     check_file_name,
     explain_announced_refusal,
     read_announcement,
     read_draw,
 )
-from ragen_bench.leaderboard.errors import EntryError
 from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, MAX_BYTES, check_directory_name
-from ragen_bench.leaderboard.git import Branch
+from ragen_bench.leaderboard.strict_json import EntryError
 from ragen_bench.runs.draws import Draw, compute_commitment
+
+# Plumbing, since settings such as `diff.relative` hide paths from `git diff`. A .gitmodules in the
+# working tree can hide submodules from both commands.
+_CHANGES = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
+_PLAIN_FILE = ("100644", "blob")
+
+
+class _GitError(UserError):
+    def __init__(self, command: str, message: str) -> None:
+        super().__init__(f"git {command} failed: {message}")
+        self.message = message
+
+
+class TreeFile(NamedTuple):
+    """A file in a commit, with its mode, kind of object and size as git writes them.
+
+    The size is "BAD" for an object that the repository lacks.
+    """
+
+    path: str
+    mode: str
+    kind: str
+    object_id: str
+    size: str
+
+    def check_plain(self, name: str) -> int:
+        """Return the size in bytes of a plain file in the repository; others raise EntryError."""
+        if (self.mode, self.kind) != _PLAIN_FILE:
+            raise EntryError(f"{name} is not a plain file: git's mode is {self.mode}")
+        if not self.size.isdecimal():
+            raise EntryError(f"{name} is not in the repository; fetch the branch again")
+        return int(self.size)
+
+
+class Branch:
+    """A branch to be merged, in the repository at a path.
+
+    `base` is the commit to merge into, `head` the last one of the branch: hashes or names when
+    given, hashes as attributes. Raises UserError if git does not know a commit, or the two have no
+    common history, and EntryError if the changes of a merge cannot be determined from the branch.
+    """
+
+    def __init__(self, repository: Path, base: str, head: str) -> None:
+        self._repository = repository
+        # Resolved once: a name may move meanwhile, or look like an option of git.
+        self.base, self.head = self._resolve(base), self._resolve(head)
+        forks = self._git("merge-base", "--all", self.base, self.head, may_be=(0, 1)).split()
+        if not forks:
+            raise UserError(
+                "the two commits have no history in common here; if the clone is shallow, fetch "
+                "with --unshallow"
+            )
+        # A comparison with one merge base does not show what the merge reverts of the others.
+        if len(forks) > 1:
+            raise EntryError(
+                f"the branch left its base at {len(forks)} commits at once, so the changes of a "
+                "merge cannot be determined; send the entry as one commit on top of the base"
+            )
+        self._fork = forks[0].decode()
+
+    def changed_paths(self) -> list[str]:
+        """Return the paths that the branch changes."""
+        return self._list(*_CHANGES, self._fork, self.head)
+
+    def has_base_changed(self, *paths: str) -> bool:
+        """Return whether the base has changed any of these paths since the branch left it."""
+        return bool(self._list(*_CHANGES, self._fork, self.base, "--", *paths))
+
+    def list_files(self, commit: str, path: str) -> list[TreeFile]:
+        """Return the files of a commit at a path, or below a path that ends in a slash."""
+        files = []
+        for line in self._list("ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", path):
+            metadata, file = line.split("\t", 1)
+            files.append(TreeFile(file, *metadata.split()))
+        return files
+
+    def read_blob(self, object_id: str) -> bytes:
+        """Return the content of a file."""
+        return self._git("cat-file", "blob", object_id)
+
+    def _resolve(self, name: str) -> str:
+        arguments = "rev-parse", "--verify", "--end-of-options", f"{name}^{{commit}}"
+        try:
+            return self._git(*arguments).decode().strip()
+        except _GitError as error:
+            raise UserError(
+                f"git finds no commit {name!r} here ({error.message}); give a branch or a hash "
+                "that has been fetched"
+            ) from None
+
+    def _list(self, *arguments: str) -> list[str]:
+        # A name that is not UTF-8 must not end the check; no entry contains one.
+        names = self._git(*arguments).split(b"\0")
+        return [name.decode(errors="backslashreplace") for name in names if name]
+
+    def _git(self, *arguments: str, may_be: tuple[int, ...] = (0,)) -> bytes:
+        # With replaced objects, the check would read others than the merge.
+        command = ["git", "--no-replace-objects", "-C", str(self._repository), *arguments]
+        try:
+            process = subprocess.run(command, capture_output=True, check=False)
+        except FileNotFoundError:
+            raise UserError("git is not installed; install it to check a branch") from None
+        if process.returncode not in may_be:
+            errors = process.stderr.decode(errors="replace").strip().splitlines()
+            raise _GitError(arguments[0], errors[0] if errors else "no message")
+        return process.stdout
+
 
 # Strings, not Path objects: those equate `a/./b` and `a//b`, which a tree can contain, with `a/b`.
 _ENTRIES = "leaderboard/entries/"
@@ -39,12 +148,9 @@ _MAX_NAMES = 10
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed change of one entry.
+    """A proposed change of the entry in a directory.
 
-    Attributes:
-        name: Directory name of the entry.
-        does: Effect of merging the branch.
-        files: Size in bytes and git object id of each file; empty if the entry is withdrawn.
+    The files have their size in bytes and git object id; there are none if the entry is withdrawn.
     """
 
     name: str
@@ -55,10 +161,8 @@ class Proposal:
 def read_proposal(branch: Branch) -> Proposal | None:
     """Return the entry that a branch adds, changes or withdraws, or None if it touches none.
 
-    Raises:
-        UserError: if git fails.
-        EntryError: if the branch, or merging it, changes more than one entry, or changes files
-            that only maintainers commit.
+    Raises EntryError if the branch, or merging it, changes more than one entry, or changes files
+    that only maintainers commit.
     """
     paths = branch.changed_paths()
     names = sorted({path.split("/")[2] for path in paths if path.startswith(_ENTRIES)})
@@ -92,8 +196,7 @@ def read_proposal(branch: Branch) -> Proposal | None:
 def write_proposal(branch: Branch, proposal: Proposal, folder: Path) -> Path:
     """Write a proposed entry's files into a folder, and return the entry's directory.
 
-    Raises:
-        EntryError: if a file is above the size limit; it is not written.
+    Raises EntryError for a file above the size limit, which is not written.
     """
     target = folder / proposal.name
     target.mkdir()
@@ -107,9 +210,7 @@ def write_proposal(branch: Branch, proposal: Proposal, folder: Path) -> Path:
 def read_proposed_announcement(branch: Branch) -> tuple[str, str] | None:
     """Return the file name and commitment of the announcement that a branch adds, or None.
 
-    Raises:
-        UserError: if git fails.
-        EntryError: if the announcement is refused, or the branch changes anything else.
+    Raises EntryError if the announcement is refused, or the branch changes anything else.
     """
     paths = branch.changed_paths()
     if not any(path.startswith(_ANNOUNCEMENTS) for path in paths):
@@ -136,11 +237,7 @@ def read_proposed_announcement(branch: Branch) -> tuple[str, str] | None:
 
 
 def read_base_draw(branch: Branch, commitment: str) -> Draw:
-    """Return the draw for a commitment in the base of a branch.
-
-    Raises:
-        EntryError: if it does not exist.
-    """
+    """Return the draw for a commitment in the base of a branch, or raise EntryError."""
     path = f"{_DRAWS}{commitment}.json"
     if not branch.list_files(branch.base, path):
         raise EntryError(

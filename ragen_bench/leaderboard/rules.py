@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragen_bench.leaderboard.limits import SAMPLES
+from ragen_bench.leaderboard.strict_json import SAMPLES
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.suites import SUITES, Suite
 
@@ -15,7 +15,7 @@ def explain_refusal(config: RunConfig) -> str | None:
     """Return why a run cannot be an entry and what to do, in one line, or None.
 
     Args:
-        config: Content of run.json that `ragen_bench.runs.config_check` accepts.
+        config: Content of run.json that `ragen_bench.runs.specification` accepts.
     """
     if config.opponent:
         return (

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from datetime import date
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from confusable_homoglyphs.confusables import is_confusable
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, ValidationError
@@ -15,7 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.errors import EntryError
+from ragen_bench.leaderboard.strict_json import EntryError
 from ragen_bench.runs.checked import first_flaw
 from ragen_bench.runs.schema import (
     Count,
@@ -144,7 +144,7 @@ class Closed(Document):
     model_config = ConfigDict(extra="forbid")
 
 
-def _refuse_field(_value: Any) -> None:
+def _refuse_field(_value: object) -> None:
     raise PydanticCustomError("extra_forbidden", "is not allowed here")
 
 
@@ -199,12 +199,12 @@ class EnvSummary(Document):
     """The metrics of an environment. All except `seconds` are recomputed."""
 
     env: Long
-    episodes: Any
-    success: Any
-    score: Any
-    random: Any
-    oracle: Any
-    normalised: Any
+    episodes: object
+    success: object
+    score: object
+    random: object
+    oracle: object
+    normalised: object
     seconds: Amount
 
 
@@ -249,7 +249,7 @@ class Entry(Statement):
 class _WithoutTitles(GenerateJsonSchema):
     """Omits the titles of fields, which only repeat their names."""
 
-    def field_title_should_be_set(self, _schema: Any) -> bool:
+    def field_title_should_be_set(self, _schema: object) -> bool:
         return False
 
 
@@ -261,26 +261,13 @@ def build_schema() -> JsonObject:
     }
 
 
-def render_schema() -> str:
-    """Return the text of leaderboard/entry.schema.json."""
-    return json.dumps(build_schema(), indent=2) + "\n"
-
-
 def read_statement(statement: JsonObject) -> Statement:
-    """Validate the submitter's statements.
-
-    Raises:
-        EntryError: if one of them is not valid; the message names it.
-    """
+    """Validate the submitter's statements; a wrong one raises EntryError with its name."""
     return read_as(Statement.model_validate, statement)
 
 
-def parse_entry(content: Any) -> Entry:
-    """Validate the content of an entry.json.
-
-    Raises:
-        EntryError: if it does not match the schema; the message names the first such field.
-    """
+def parse_entry(content: object) -> Entry:
+    """Validate the content of an entry.json; EntryError names the first wrong field."""
     entry = read_as(Entry.model_validate, content)
     try:
         json.dumps(content, ensure_ascii=False).encode()
@@ -289,17 +276,8 @@ def parse_entry(content: Any) -> Entry:
     return entry
 
 
-def read_as(read: Callable[[Any], T], content: Any, place: str = "") -> T:
-    """Validate an untrusted JSON value.
-
-    Args:
-        read: A pydantic validator.
-        content: Any JSON value.
-        place: Path of the value, for the message.
-
-    Raises:
-        EntryError: if it is not valid; the message names the first wrong field.
-    """
+def read_as(read: Callable[[object], T], content: object, place: str = "") -> T:
+    """Validate an untrusted JSON value at `place`; EntryError names the first wrong field."""
     try:
         return read(content)
     except ValidationError as error:

@@ -1,28 +1,52 @@
-"""Parses untrusted JSON, and refuses texts that JSON readers may read differently."""
+"""Limits of an entry, the error that refuses it, and a strict parser of untrusted JSON."""
 
 from __future__ import annotations
 
 import json
+from itertools import chain
 from math import isinf
 from typing import Any, NoReturn
 
-from ragen_bench.leaderboard.limits import DEPTH, DIGITS
 from ragen_bench.runs.differences import brief
 
+ENTRY_JSON_BYTES = 1 << 20
+"""Maximum size of entry.json."""
+PACKED_BYTES = 100_000_000
+"""Maximum size of the compressed episodes, which is GitHub's limit for a file."""
+UNPACKED_BYTES = 2_000_000_000
+"""Maximum size of the unpacked episodes. They are read as a stream and never written to disk."""
+RATIO = 500
+"""Maximum compression ratio. Runs of random players reach 24, a model that repeats one word forever
+may reach 100, and 1 GB of zeros has 1030."""
+LINE_BYTES = 4 << 20
+"""Maximum size of one episode: ten turns with responses and reasoning of 200,000 bytes each."""
+DEPTH = 16
+"""Maximum nesting depth of JSON objects and lists."""
+DIGITS = 18
+"""Maximum number of digits of an integer."""
+SAMPLES = 16
+"""Maximum number of episodes per instance; statistics hold them all in memory."""
+PROMPT_TOKENS = 10_000_000
+"""Maximum number of prompt tokens in one turn."""
+BYTES_PER_TOKEN = 256
+"""Maximum bytes per token; the longest tokens of common vocabularies are 128 spaces."""
+PROBLEMS = 20
+"""Number of problems after which the check of episodes stops."""
 
-class BadJsonError(ValueError):
+
+class EntryError(ValueError):
+    """An entry is refused. Each argument is one reason, in one line."""
+
+
+class BadJsonError(EntryError):
     """Bytes that are not accepted as JSON; the message gives the reason in one line."""
 
 
 def parse(data: bytes) -> Any:
-    """Return the value of a JSON text.
+    """Return the value of a JSON text in UTF-8, whose length the caller limits.
 
-    Args:
-        data: UTF-8 text. The caller limits its length.
-
-    Raises:
-        BadJsonError: if it is not JSON, or has NaN, infinity, duplicate keys, integers of more
-            than 18 digits, or more than 16 levels.
+    Raises BadJsonError if it is not JSON, or has NaN, infinity, duplicate keys, integers of more
+    than 18 digits, or more than 16 levels.
     """
     try:
         value = _DECODER.decode(data.decode("utf-8"))
@@ -32,42 +56,24 @@ def parse(data: bytes) -> Any:
         raise BadJsonError("is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise BadJsonError(f"is not JSON ({error.msg} at character {error.pos + 1})") from None
-    _check_depth(value)
-    return value
-
-
-def _check_depth(value: Any) -> None:
-    level = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEPTH):
-        level = [child for item in level for child in _children(item)]
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for each in chain.from_iterable(inside) if isinstance(each, dict | list)]
         if not level:
-            return
+            return value
     raise BadJsonError("is nested too deeply")
 
 
-def _children(value: Any) -> list[Any]:
-    if not isinstance(value, dict | list):
-        return []
-    items = value.values() if isinstance(value, dict) else value
-    return [item for item in items if isinstance(item, dict | list)]
-
-
-def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        name = _find_duplicate([name for name, _ in pairs])
-        raise BadJsonError(f"has an object with the key {brief(name)} twice")
+        seen: set[str] = set()
+        for name, _ in pairs:  # in one pass: a line may hold half a million keys
+            if name in seen:
+                raise BadJsonError(f"has an object with the key {brief(name)} twice")
+            seen.add(name)
     return content
-
-
-def _find_duplicate(names: list[str]) -> str:
-    # In one pass: a line may hold half a million keys.
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    raise ValueError("there is no duplicate")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.announcements.draws import FindDraw, check_draw, find_draws_near
+from ragen_bench.leaderboard.announcements import FindDraw, check_draw, find_draws_near
 from ragen_bench.leaderboard.episodes import EpisodeCheck
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, EntryFiles, open_entry
-from ragen_bench.leaderboard.packed import PackedEpisodes, check_sizes
-from ragen_bench.leaderboard.plausibility import Sign
-from ragen_bench.leaderboard.public_lead import (
+from ragen_bench.leaderboard.files import (
+    ENTRY_JSON,
+    EPISODES,
+    EntryFiles,
+    PackedEpisodes,
+    check_sizes,
+    open_entry,
+)
+from ragen_bench.leaderboard.plausibility import (
     EntryScores,
+    Sign,
     find_public_leads,
     read_local_scores,
     read_scores,
 )
 from ragen_bench.leaderboard.rules import explain_refusal, nondefault_settings
 from ragen_bench.leaderboard.schema import Entry, parse_entry
-from ragen_bench.leaderboard.strict_json import BadJsonError, parse
-from ragen_bench.runs.config_check import config_differences, config_problem
+from ragen_bench.leaderboard.strict_json import EntryError, parse
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
+from ragen_bench.runs.specification import config_differences, config_problem
 from ragen_bench.scores.summary import compute_summary
 
 Progress = Callable[[int, int], None]
@@ -58,6 +63,7 @@ class Verdict:
         episodes: Number of checked episodes.
         turns: Number of replayed turns.
         signs: Observations that make the responses less plausible. They refuse no entry.
+        current: Name of the check that is being made, or "".
     """
 
     directory: str
@@ -66,12 +72,12 @@ class Verdict:
     episodes: int = 0
     turns: int = 0
     signs: list[Sign] = field(default_factory=list)
-    _current: str = ""
+    current: str = ""
 
     @property
     def verified(self) -> bool:
         """Whether every check was made and passed."""
-        return self._current == "" and all(check.passed for check in self.checks)
+        return self.current == "" and all(check.passed for check in self.checks)
 
     @property
     def problems(self) -> list[str]:
@@ -80,16 +86,12 @@ class Verdict:
 
     def begin(self, name: str) -> None:
         """Start the next check."""
-        self._current = name
+        self.current = name
 
     def record_pass(self, message: str) -> None:
         """Record that the current check passed."""
-        self.checks.append(Check(self._current, True, message))
-        self._current = ""
-
-    def record_failure(self, reasons: Sequence[str]) -> None:
-        """Record why the current check failed."""
-        self.checks += [Check(self._current, False, reason) for reason in reasons]
+        self.checks.append(Check(self.current, True, message))
+        self.current = ""
 
     def as_json(self) -> JsonObject:
         """Return the verdict as `verify --json` writes it."""
@@ -146,7 +148,7 @@ def verify(
             compared = read_local_scores(path) if others is None else others
             verdict.signs += find_public_leads(read_scores(verdict.directory, entry), compared)
     except EntryError as error:
-        verdict.record_failure(error.args)
+        verdict.checks += [Check(verdict.current, False, reason) for reason in error.args]
     return verdict
 
 
@@ -172,10 +174,7 @@ def read_entry(path: Path, draws: FindDraw | None = None) -> Entry:
 
 def _read_entry(files: EntryFiles, verdict: Verdict) -> Entry:
     verdict.begin(ENTRY_JSON)
-    try:
-        entry = parse_entry(parse(files.entry.read(files.entry_bytes)))
-    except BadJsonError as error:
-        raise EntryError(str(error)) from None
+    entry = parse_entry(parse(files.entry.read(files.entry_bytes)))
     verdict.record_pass("has the published form")
     return entry
 
@@ -241,3 +240,42 @@ def _without_claims(summary: JsonObject) -> JsonObject:
     """Return a summary without times and cost, which cannot be recomputed."""
     envs = [{k: v for k, v in row.items() if k != "seconds"} for row in summary["envs"]]
     return {**{k: v for k, v in summary.items() if k != "cost"}, "envs": envs}
+
+
+def compare_rerun(entry: JsonObject, rerun: JsonObject) -> JsonObject:
+    """Compare the 95 % intervals of an entry and of a rerun.
+
+    Two intervals overlap if they share a point. Independent 95 % intervals of the same value fail
+    to overlap in about one case of 180, for normal errors. A rerun without overlap in a single
+    environment may be bad luck; one in the suite score hardly.
+
+    Args:
+        entry: Summary of the entry.
+        rerun: Summary of the rerun, of the same suite.
+
+    Returns:
+        The suite score and each environment's score, with both intervals and whether they overlap,
+        and `reproduced`: whether all overlap.
+    """
+    rows = {row["env"]: row for row in rerun["envs"]}
+    envs = [
+        {"env": row["env"], **_compare(row, rows[row["env"]], "score", "score_interval")}
+        for row in entry["envs"]
+    ]
+    suite = _compare(entry, rerun, "suite_score", "suite_score_interval")
+    return {
+        "reproduced": all(row["overlap"] for row in (suite, *envs)),
+        "suite": suite,
+        "envs": envs,
+    }
+
+
+def _compare(entry: JsonObject, rerun: JsonObject, score: str, interval: str) -> JsonObject:
+    (low, high), (other_low, other_high) = entry[interval], rerun[interval]
+    return {
+        "entry": entry[score],
+        "entry_interval": entry[interval],
+        "rerun": rerun[score],
+        "rerun_interval": rerun[interval],
+        "overlap": low <= other_high and other_low <= high,
+    }

@@ -23,14 +23,8 @@ DRAFT = ".draft"
 def replacing(file: Path) -> Iterator[BinaryIO]:
     """Open a draft that replaces a file when the block ends; it is removed if the block fails.
 
-    The draft is a new file next to the other one. A link of its name, which may be planted in a
-    directory from an untrusted source, is removed and not followed.
-
-    Args:
-        file: The file to write; it may exist.
-
-    Raises:
-        UserError: If the file cannot be written.
+    A link of the draft's name, which may be planted in an untrusted directory, is removed and not
+    followed. If the file cannot be written, a UserError is raised.
     """
     draft = file.with_suffix(DRAFT)
     with report_write_errors(file):
@@ -70,11 +64,7 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Keep other writers of a folder out until the block ends, by a hidden file next to it.
-
-    Raises:
-        UserError: If another process or thread is writing the folder.
-    """
+    """Keep other writers of a folder out until the block ends, by a hidden file next to it."""
     file = folder.with_name(f".{folder.name}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(file)
@@ -102,13 +92,7 @@ def _remove(folder: Path) -> None:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a text file atomically in UTF-8, without changing line ends.
-
-    Lone surrogates, which UTF-8 does not have, are written as backslash and number.
-
-    Raises:
-        UserError: If the file cannot be written.
-    """
+    """Write a text atomically in UTF-8; lone surrogates become backslash and number."""
     with replacing(file) as content:
         content.write(text.encode(errors="backslashreplace"))
 

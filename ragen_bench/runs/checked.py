@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -25,18 +26,12 @@ _REASONS = {
     "string_type": "is not a text",
     "string_unicode": "holds half a surrogate pair, which is not a text",
     "int_type": "is not a whole number",
-    "float_type": "is not a number",
-    "finite_number": "is not a number",
     "bool_type": "is not true or false",
-    "list_type": "is not a list",
-    "tuple_type": "is not a list",
-    "dict_type": "is not an object",
-    "model_type": "is not an object",
-    "dataclass_type": "is not an object",
-    "greater_than": "is too large",
-    "less_than": "is too large",
-    "too_short": "is too short",
-    "string_too_short": "is too short",
+    **dict.fromkeys(("float_type", "finite_number"), "is not a number"),
+    **dict.fromkeys(("list_type", "tuple_type"), "is not a list"),
+    **dict.fromkeys(("dict_type", "model_type", "dataclass_type"), "is not an object"),
+    **dict.fromkeys(("greater_than", "less_than"), "is too large"),
+    **dict.fromkeys(("too_short", "string_too_short"), "is too short"),
     "string_too_long": "is too long",
 }
 
@@ -46,12 +41,9 @@ class BadRecordError(ValueError):
 
 
 class Flaw(NamedTuple):
-    """An error in a value.
+    """An error in a value, with its path, such as "turns[3].reward", and a description.
 
-    Attributes:
-        path: Path of the error, such as "turns[3].reward"; "" for the value itself.
-        value: Shortened value at the path; "" where it does not matter.
-        reason: Description of the error.
+    The path is "" for the value itself, and the shortened value "" where it does not matter.
     """
 
     path: str
@@ -59,21 +51,13 @@ class Flaw(NamedTuple):
     reason: str
 
 
-def read_config(config: Any) -> RunConfig:
-    """Return the content of a run.json.
-
-    Raises:
-        BadRecordError: If the content is not valid.
-    """
+def read_config(config: object) -> RunConfig:
+    """Return the content of a run.json, or raise BadRecordError."""
     return read_record(RunConfig.model_validate, config)
 
 
-def read_episode(line: Any) -> EpisodeRecord:
-    """Return the episode in a line of episodes.jsonl.
-
-    Raises:
-        BadRecordError: If the line is not an episode.
-    """
+def read_episode(line: object) -> EpisodeRecord:
+    """Return the episode in a line of episodes.jsonl, or raise BadRecordError."""
     episode = read_record(_EPISODE.validate_python, line)
     # Already the first prompt may leave no room for a response.
     if not episode.turns and episode.outcome != "context_overflow":
@@ -83,48 +67,29 @@ def read_episode(line: Any) -> EpisodeRecord:
     return episode
 
 
-def read_timing(line: Any) -> Timing:
-    """Return the timing in a line of timings.jsonl.
-
-    Raises:
-        BadRecordError: If the line is not a timing.
-    """
-    return read_record(_TIMING.validate_python, line)
-
-
-def read_fault(line: Any) -> Fault:
-    """Return the fault in a line of faults.jsonl.
-
-    Raises:
-        BadRecordError: If the line is not a fault.
-    """
-    return read_record(_FAULT.validate_python, line)
-
-
 def first_flaw(error: ValidationError, reasons: dict[str, str] | None = None) -> Flaw:
     """Return the outermost error of a value, a missing field before others.
 
-    Args:
-        error: Error of pydantic.
-        reasons: Descriptions of values that do not match a pattern, by the pattern.
+    `reasons` describes values that do not match a pattern, by the pattern.
     """
     errors = error.errors(include_url=False)
-    first = min(errors, key=lambda flaw: (_depth(flaw), flaw["type"] != "missing"))
+    # A missing or extra field is an error of the enclosing object.
+    outer = ("missing", "extra_forbidden")
+    first = min(
+        errors, key=lambda e: (len(e["loc"]) - (e["type"] in outer), e["type"] != "missing")
+    )
     kind, inside = first["type"], first["loc"]
     if kind == "missing":
-        names = [str(flaw["loc"][-1]) for flaw in errors if _is_missing_beside(flaw, first)]
+        absent = [e["loc"] for e in errors if e["type"] == "missing"]
+        names = [str(loc[-1]) for loc in absent if loc[:-1] == inside[:-1]]
         return Flaw(_path(inside[:-1]), "", f"lacks {', '.join(names)}")
     if kind == "extra_forbidden":
         return Flaw(_path(inside[:-1]), "", f"has the unknown field {brief(inside[-1])}")
     return Flaw(_path(inside), brief(first["input"]), _reason(first, reasons or {}))
 
 
-def read_record(read: Callable[[Any], T], value: Any) -> T:
-    """Return the record in a JSON value.
-
-    Raises:
-        BadRecordError: If the value is not such a record.
-    """
+def read_record(read: Callable[[object], T], value: object) -> T:
+    """Return the record in a JSON value, or raise BadRecordError."""
     try:
         return read(value)
     except ValidationError as error:
@@ -152,15 +117,6 @@ def _counts_problem(recorded: ReplyCounts | None, counts: Sequence[ReplyCount]) 
     return None
 
 
-def _depth(error: ErrorDetails) -> int:
-    # A missing or extra field is an error of the enclosing object.
-    return len(error["loc"]) - (error["type"] in ("missing", "extra_forbidden"))
-
-
-def _is_missing_beside(error: ErrorDetails, first: ErrorDetails) -> bool:
-    return error["type"] == "missing" and error["loc"][:-1] == first["loc"][:-1]
-
-
 def _reason(error: ErrorDetails, reasons: dict[str, str]) -> str:
     kind, limits = error["type"], error.get("ctx", {})
     if kind == "literal_error":
@@ -181,12 +137,17 @@ def _reason(error: ErrorDetails, reasons: dict[str, str]) -> str:
 
 
 def _path(keys: Sequence[str | int]) -> str:
-    shown = [f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys]
-    return "".join(shown).removeprefix(".")
+    path = ""
+    for key in keys:
+        if isinstance(key, int):
+            path += f"[{key}]"
+        else:
+            is_plain = key.isascii() and key.isidentifier() and len(key) < 40
+            path += f".{key if is_plain else brief(key)}"
+    return path.removeprefix(".")
 
 
-def _key(key: str) -> str:
-    return key if key.isascii() and key.isidentifier() and len(key) < 40 else brief(key)
-
-
-_EPISODE, _TIMING, _FAULT = TypeAdapter(EpisodeRecord), TypeAdapter(Timing), TypeAdapter(Fault)
+_EPISODE = TypeAdapter(EpisodeRecord)
+read_timing = partial(read_record, TypeAdapter(Timing).validate_python)
+read_fault = partial(read_record, TypeAdapter(Fault).validate_python)
+"""Readers of the lines of timings.jsonl and faults.jsonl; they raise BadRecordError."""

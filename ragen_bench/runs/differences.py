@@ -1,9 +1,11 @@
-"""The first difference of two JSON values, as one short line."""
+"""Differences of JSON values and of run configurations, in short lines."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+
+from ragen_bench.json_types import JsonObject
 
 _SHOWN = 48
 BEFORE = 12
@@ -11,32 +13,35 @@ BEFORE = 12
 _MISSING = object()
 
 
-def first_difference(recorded: Any, computed: Any, path: str = "") -> str | None:
+def first_difference(recorded: object, computed: object, path: str = "") -> str | None:
     """Return the path of the first difference with both values, shortened; None if they are equal.
 
     Extra fields of the recorded objects are ignored. Numbers are compared by value, so 1 equals
     1.0; a bool never equals a number, and NaN equals nothing.
     """
-    if isinstance(recorded, dict) and isinstance(computed, dict):
-        return _in_objects(recorded, computed, path)
-    if isinstance(recorded, list) and isinstance(computed, list):
-        return _in_lists(recorded, computed, path)
-    if _equal(recorded, computed):
-        return None
     start = 0
-    if isinstance(recorded, str) and isinstance(computed, str):
+    if isinstance(recorded, dict) and isinstance(computed, dict):
+        inside = (
+            first_difference(
+                recorded.get(name, _MISSING), value, f"{path}.{name}" if path else name
+            )
+            for name, value in computed.items()
+        )
+        return next(filter(None, inside), None)
+    if isinstance(recorded, list) and isinstance(computed, list):
+        pairs = enumerate(zip(recorded, computed, strict=False))
+        inside = (first_difference(*pair, f"{path}[{number}]") for number, pair in pairs)
+        if (found := next(filter(None, inside), None)) or len(recorded) == len(computed):
+            return found
+    elif _equal(recorded, computed):
+        return None
+    elif isinstance(recorded, str) and isinstance(computed, str):
         start = max(0, count_common_prefix(recorded, computed) - BEFORE)
     return f"{path}: recorded {brief(recorded, start)}, recomputed {brief(computed, start)}"
 
 
-def brief(value: Any, start: int = 0, shown: int = _SHOWN) -> str:
-    """Return a value as a short ASCII text in one line.
-
-    Args:
-        value: Any JSON value.
-        start: First character of a text to show.
-        shown: Maximum number of its characters.
-    """
+def brief(value: object, start: int = 0, shown: int = _SHOWN) -> str:
+    """Return a JSON value, a text from its character `start` on, as a short ASCII line."""
     if value is _MISSING:
         return "nothing"
     if isinstance(value, str):
@@ -59,29 +64,64 @@ def count_common_prefix(recorded: str, computed: str) -> int:
     return next((i for i, (a, b) in pairs if a != b), min(len(recorded), len(computed)))
 
 
-def _in_objects(recorded: dict[str, Any], computed: dict[str, Any], path: str) -> str | None:
-    for name, value in computed.items():
-        inside = f"{path}.{name}" if path else name
-        different = first_difference(recorded.get(name, _MISSING), value, inside)
-        if different:
-            return different
-    return None
-
-
-def _in_lists(recorded: list[Any], computed: list[Any], path: str) -> str | None:
-    for number, pair in enumerate(zip(recorded, computed, strict=False)):
-        different = first_difference(*pair, f"{path}[{number}]")
-        if different:
-            return different
-    if len(recorded) != len(computed):
-        return f"{path}: recorded {brief(recorded)}, recomputed {brief(computed)}"
-    return None
-
-
-def _equal(recorded: Any, computed: Any) -> bool:
+def _equal(recorded: object, computed: object) -> bool:
     numbers = (int, float)
     if isinstance(recorded, bool) or isinstance(computed, bool):
         return recorded is computed
     if isinstance(recorded, numbers) and isinstance(computed, numbers):
         return recorded == computed
     return type(recorded) is type(computed) and recorded == computed
+
+
+_NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
+"""Fields that may differ, follow from others, or are compared separately."""
+_LONGEST = 64
+"""Maximum number of characters of a value: the length of the longest hash."""
+
+
+def find_differences(there: JsonObject, here: JsonObject) -> list[str]:
+    """Return the differences of two run configurations, in a few words each.
+
+    Skip differences that are implied by one already reported.
+    """
+    names = [name for name in {**here, **there} if name not in _NOT_COMPARED]
+    by_name = {name: list(_differing(name, there.get(name), here.get(name))) for name in names}
+    if by_name.get("random_player"):
+        by_name["random_player_identity"] = []
+    if by_name.get("slots"):  # as --concurrency sets them
+        by_name["group_size"] = []
+    formed = bool(by_name.get("response_format"))
+    if formed or by_name.get("history") or by_name.get("opponent"):
+        by_name["prompt_hash"] = []
+    reworded = formed or any(map(by_name.get, ("split", "sealed_key_hash", "pictures")))
+    envs = _differing_envs(there.get("envs") or [], here.get("envs") or [], reworded)
+    return [text for texts in by_name.values() for text in texts] + envs
+
+
+def _differing(name: str, there: object, here: object) -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in {**here, **there}:
+            yield from _differing(f"{name}.{key}", there.get(key), here.get(key))
+    elif there != here:
+        start = 0
+        # Show a text that differs late from there on.
+        if isinstance(there, str) and isinstance(here, str):
+            common = count_common_prefix(there, here)
+            start = common - BEFORE if common > _LONGEST // 2 else 0
+        values = [brief(value, start, _LONGEST) for value in (there, here)]
+        yield f"{name}: {values[0]} there, {values[1]} here"
+
+
+def _differing_envs(there: list[JsonObject], here: list[JsonObject], reworded: bool) -> list[str]:
+    """Return the differences of environments; `reworded` if all specifications differ anyway."""
+    before = {env["id"]: env for env in there}
+    now = {env["id"]: env for env in here}
+    texts = []
+    for name in {**now, **before}:
+        counts = [envs[name]["instances"] if name in envs else 0 for envs in (before, now)]
+        if counts[0] != counts[1]:
+            texts.append(f"{name}: {counts[0]} instances there, {counts[1]} here")
+        elif not reworded and before[name]["spec_hash"] != now[name]["spec_hash"]:
+            texts.append(f"{name}: another specification there")
+    # A changed order changes that of the record.
+    return texts if texts or list(before) == list(now) else ["the environments' order"]

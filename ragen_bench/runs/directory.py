@@ -8,7 +8,7 @@ seeded model. Times are in `timings.jsonl`, failed requests in `faults.jsonl`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -18,22 +18,22 @@ from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.checked import (
     BadRecordError,
     read_config,
+    read_episode,
     read_fault,
     read_timing,
 )
-from ragen_bench.runs.config_check import config_problem
-from ragen_bench.runs.episode_reader import EpisodeReader
+from ragen_bench.runs.differences import find_differences
 from ragen_bench.runs.json_lines import (
     append,
+    bad_line,
     cut_torn_line,
     parse_lines,
     read_lines,
     read_whole,
-    sync,
     write_whole,
 )
-from ragen_bench.runs.resume_check import differences
 from ragen_bench.runs.schema import EpisodeRecord, Fault, Key, RunConfig, Timing
+from ragen_bench.runs.specification import config_problem
 
 try:
     from filelock import FileLock, Timeout
@@ -47,34 +47,23 @@ _MODEL_FIELDS = {"model_identity", "slots", "group_size", "machine"}
 
 
 class RunDirectory:
-    """A run on disk. Use `open_run` to write one, `read_run` to read one."""
+    """A run on disk. Use `open_run` to write one, `read_run` to read one.
+
+    Its files have one finished episode, the seconds of one played episode, or one unfinished
+    episode with the server's error per line.
+    """
 
     def __init__(self, path: Path, config: RunConfig) -> None:
         self.path = path
         self.config = config
+        self.episodes_file = path / "episodes.jsonl"
+        self.timings_file = path / "timings.jsonl"
+        self.faults_file = path / "faults.jsonl"
+        self._files = self.episodes_file, self.timings_file, self.faults_file
         self._lock = FileLock(path / ".lock")
 
-    @property
-    def episodes_file(self) -> Path:
-        """File with one finished episode per line."""
-        return self.path / "episodes.jsonl"
-
-    @property
-    def timings_file(self) -> Path:
-        """File with the seconds of one played episode per line."""
-        return self.path / "timings.jsonl"
-
-    @property
-    def faults_file(self) -> Path:
-        """File with one unfinished episode per line, and the server's error."""
-        return self.path / "faults.jsonl"
-
     def lock(self) -> None:
-        """Keep other writers out as long as this process lives.
-
-        Raises:
-            UserError: If another process is writing.
-        """
+        """Keep other writers out as long as this process lives, or raise UserError."""
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
@@ -90,8 +79,7 @@ class RunDirectory:
 
     def repair(self) -> bool:
         """Cut off a torn last line of each file; return whether there was one."""
-        files = self.episodes_file, self.timings_file, self.faults_file
-        return sum(map(cut_torn_line, files)) > 0  # repairs all files, where any() would stop
+        return sum(map(cut_torn_line, self._files)) > 0  # repairs all files, where any() would stop
 
     def append(self, episode: EpisodeRecord) -> None:
         """Append a finished episode.
@@ -109,69 +97,47 @@ class RunDirectory:
         append(self.faults_file, asdict(Fault(*key, reason)))
 
     def finish(self, order: Iterable[Key]) -> None:
-        """Flush all files to the disk, and sort the episodes of a complete run.
+        """Flush all files to the disk, and order the episodes of a complete run by the keys' order.
 
         So a run ends with the same bytes, however often it was interrupted and in whatever order
         its episodes ended.
-
-        Args:
-            order: Keys of all episodes in the final order.
         """
-        for file in (self.episodes_file, self.timings_file, self.faults_file):
-            sync(file)
+        for file in self._files:
+            if file.is_file():
+                with file.open("rb") as written:
+                    os.fsync(written.fileno())
         wanted = list(order)
-        places = dict(self._find_lines())
-        if list(places) != wanted and places.keys() == set(wanted):
-            self._rewrite([places[key] for key in wanted])
-
-    def _find_lines(self) -> Iterator[tuple[Key, tuple[int, int]]]:
-        """Yield the keys of the recorded episodes with the offsets of their lines."""
-        start = 0
+        places, start = {}, 0
         for line, episode in parse_lines(self.episodes_file):
             key = episode["env"], episode["split"], episode["index"], episode["sample"]
-            yield key, (start, start + len(line))
+            places[key] = start, len(line)
             start += len(line)
-
-    def _rewrite(self, places: Sequence[tuple[int, int]]) -> None:
-        """Rewrite the file atomically with its lines in another order."""
+        if list(places) == wanted or places.keys() != set(wanted):
+            return
         with self.episodes_file.open("rb") as lines, replacing(self.episodes_file) as ordered:
-            for start, end in places:
+            for start, length in map(places.__getitem__, wanted):
                 lines.seek(start)
-                ordered.write(lines.read(end - start))
+                ordered.write(lines.read(length))
             ordered.flush()
             os.fsync(ordered.fileno())
 
     def faults(self) -> Iterator[Fault]:
-        """Yield the unfinished episodes, which may have been played since.
-
-        Raises:
-            UserError: If a line of the file is invalid; the message has its number.
-        """
+        """Yield the unfinished episodes, which may have been played since."""
         return (fault for _, _, fault in read_lines(self.faults_file, read_fault))
 
     def episodes(self) -> Iterator[EpisodeRecord]:
         """Yield the recorded episodes; a last line without a line end is skipped.
 
-        Raises:
-            UserError: If a line is not an episode of this run, or repeats one; the message has its
-                number.
+        A line that is not an episode of this run, or repeats one, raises UserError with its number.
         """
         return (episode for _, episode in self.recorded())
 
     def recorded(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
-        """Yield the recorded episodes, each as a JSON object and as a record.
-
-        Raises:
-            UserError: As `episodes`.
-        """
+        """Yield the recorded episodes, each as a JSON object and as a record; see `episodes`."""
         return EpisodeReader(self.episodes_file, self.config).added()
 
     def seconds(self) -> dict[str, float]:
-        """Return the seconds of the episodes by environment.
-
-        Raises:
-            UserError: If a line of the file is invalid; the message has its number.
-        """
+        """Return the seconds of the episodes by environment."""
         total: dict[str, float] = {}
         for _, _, timing in read_lines(self.timings_file, read_timing):
             total[timing.env] = total.get(timing.env, 0.0) + timing.seconds
@@ -185,10 +151,8 @@ class RunDirectory:
 def open_run(path: Path, config: RunConfig) -> RunDirectory:
     """Return a locked run directory for a configuration, new or to be resumed.
 
-    A run without a finished episode is replaced by one of another configuration.
-
-    Raises:
-        UserError: If the directory holds something else, or a run of another configuration.
+    A run without a finished episode is replaced by one of another configuration. A directory that
+    holds something else, or a run of another configuration, raises UserError.
     """
     _refuse_foreign(path)
     path.mkdir(parents=True, exist_ok=True)
@@ -214,12 +178,7 @@ def open_run(path: Path, config: RunConfig) -> RunDirectory:
 def refuse_other(path: Path, settings: JsonObject) -> None:
     """Refuse a directory that cannot hold a run with these settings, without changing it.
 
-    Args:
-        path: The directory.
-        settings: A part of the content of run.json.
-
-    Raises:
-        UserError: If the directory holds something else, or a run of another configuration.
+    The settings are a part of the content of run.json; see `open_run`.
     """
     _refuse_foreign(path)
     file = path / "run.json"
@@ -230,11 +189,7 @@ def refuse_other(path: Path, settings: JsonObject) -> None:
 
 
 def read_run(path: Path) -> RunDirectory:
-    """Return a run directory for reading.
-
-    Raises:
-        UserError: If the directory holds no run.
-    """
+    """Return a run directory for reading, or raise UserError."""
     file = path / "run.json"
     if not file.is_file():
         raise UserError(f"{path} holds no run: there is no run.json")
@@ -267,15 +222,13 @@ def _read_config(file: Path) -> RunConfig:
         config = read_config(content)
     except BadRecordError as error:
         raise UserError(f"{file} {error}; choose another --out") from None
-    problem = config_problem(config)
-    if problem:
+    if problem := config_problem(config):
         raise UserError(f"{file} {problem}; choose another --out")
     return config
 
 
 def _refuse_differences(path: Path, recorded: RunConfig, wanted: JsonObject) -> None:
-    differing = _differences(recorded, wanted)
-    if differing:
+    if differing := _differences(recorded, wanted):
         raise UserError(
             f"{path} holds a run of another configuration ({'; '.join(differing)}); "
             "choose another --out"
@@ -289,4 +242,40 @@ def _differences(recorded: RunConfig, wanted: JsonObject) -> list[str]:
         there = {name: value for name, value in there.items() if name not in _MODEL_FIELDS}
         if there.get("opponent") is not None:
             there["opponent"] = {name: there["opponent"].get(name) for name in wanted["opponent"]}
-    return differences(there, wanted)
+    return find_differences(there, wanted)
+
+
+class EpisodeReader:
+    """Reads each episode of an episodes.jsonl once, also those that are appended meanwhile."""
+
+    def __init__(self, file: Path, config: RunConfig) -> None:
+        self._file = file
+        self._config = config
+        self._instances = {env.id: env.played for env in config.envs}
+        self._lines: dict[Key, int] = {}
+        self._end = 0
+
+    def added(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
+        """Yield the unread episodes, like `RunDirectory.recorded`.
+
+        A last line without a line end is skipped, since it may be incomplete.
+        """
+        begin = self._end, len(self._lines) + 1
+        for number, (line, content) in enumerate(parse_lines(self._file, begin=begin), begin[1]):
+            try:
+                episode = read_episode(content)
+            except BadRecordError as error:
+                raise bad_line(self._file, number, str(error)) from None
+            first = self._lines.setdefault(episode.key, number)
+            env, split, index, sample = episode.key
+            if first != number:
+                problem = f"repeats the episode of line {first}"
+            elif split != self._config.split or env not in self._instances:
+                problem = f"is of {env} {split}, which run.json does not name"
+            elif index not in self._instances[env] or not 0 <= sample < self._config.samples:
+                problem = f"is of instance {index}, sample {sample}, beyond run.json's"
+            else:
+                self._end += len(line)
+                yield content, episode
+                continue
+            raise bad_line(self._file, number, problem)

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 
 from ragen_bench.json_types import JsonObject
-from ragen_bench.runs.resume_check import differences
+from ragen_bench.runs.differences import find_differences
 
 SCHEMA = 1
 """Schema version of announcement and draw files."""
@@ -28,13 +28,10 @@ _NUMBERS = ("temperature", "top_p")
 
 @dataclass(frozen=True)
 class Draw:
-    """A random draw for one announced run.
+    """A random draw of 64 hex digits for an announced run, with its time in UTC.
 
-    Attributes:
-        announcement: The announcement, or None for a maintainer's rerun.
-        commitment: Hash of the announcement; for a rerun, the commitment of the entry.
-        value: Random value, 64 hex digits.
-        time: Time of the draw in UTC, as 2026-11-23T22:23:51Z.
+    A maintainer's rerun has no announcement, and the commitment of its entry; other draws have the
+    hash of the announcement.
     """
 
     announcement: JsonObject | None
@@ -52,11 +49,7 @@ class Draw:
 
 
 def build_announcement(config: JsonObject) -> JsonObject:
-    """Return the announcement of a run.
-
-    Args:
-        config: Content of run.json, with or without a draw.
-    """
+    """Return the announcement of a run from its run.json, with or without a draw."""
     announced = {name: config[name] for name in ANNOUNCED if name in config}
     # The commitment hashes the text, so equal numbers must be written alike.
     numbers = {name: float(announced[name]) for name in _NUMBERS if name in announced}
@@ -64,20 +57,15 @@ def build_announcement(config: JsonObject) -> JsonObject:
 
 
 def compute_commitment(announcement: JsonObject) -> str:
-    """Return the SHA-256 hex digest of an announcement's canonical JSON.
-
-    Canonical JSON has sorted keys, no spaces, and only ASCII.
-    """
+    """Return the SHA-256 hex digest of an announcement's JSON: sorted keys, no spaces, ASCII."""
     text = json.dumps(announcement, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def find_unannounced(draw: Draw, config: JsonObject) -> list[str]:
-    """Return the differences between a run's settings and the announcement of its draw.
+    """Return the differences between the content of a run.json and the announcement of its draw.
 
-    Args:
-        draw: Draw of the run.
-        config: Content of run.json. Without `model_identity`, the identity is not compared.
+    Without `model_identity` in the content, the identity is not compared.
     """
     if draw.announcement is None:
         return []
@@ -85,4 +73,4 @@ def find_unannounced(draw: Draw, config: JsonObject) -> list[str]:
     if "model_identity" not in config:
         there.pop("model_identity", None)
     here = {name: config[name] for name in ANNOUNCED if name in config}
-    return differences(there, here)
+    return find_differences(there, here)

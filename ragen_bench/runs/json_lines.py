@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -29,13 +28,9 @@ def numbered(
 
 
 def read_lines(
-    file: Path, read: Callable[[Any], T], mend: str = RESUME, edited: bool = False
+    file: Path, read: Callable[[object], T], mend: str = RESUME, edited: bool = False
 ) -> Iterator[tuple[int, JsonObject, T]]:
-    """Yield the line numbers, objects and records of a file; see `parse_lines`.
-
-    Raises:
-        UserError: If a line is not a record for `read`; the message has its number.
-    """
+    """Yield the line numbers, objects and records of a file; see `parse_lines`."""
     for number, content in numbered(file, mend, edited):
         try:
             record = read(content)
@@ -49,16 +44,9 @@ def parse_lines(
 ) -> Iterator[tuple[bytes, JsonObject]]:
     """Yield the lines of a file, which may be missing, with their objects.
 
-    A last line without a line end is skipped, since it may be incomplete.
-
-    Args:
-        file: The file.
-        mend: Advice for a bad line.
-        edited: Whether people edit the file: a complete object then counts without a line end.
-        begin: Byte offset and number of the first line to read.
-
-    Raises:
-        UserError: If a line is not an object; the message has its number.
+    A last line without a line end is skipped, since it may be incomplete; in a file that people
+    edit, a complete object counts. A line that is not an object raises UserError with its number
+    and the advice `mend`. `begin` is the byte offset and the number of the first line to read.
     """
     if not file.is_file():
         return
@@ -79,11 +67,7 @@ def bad_line(file: Path, number: int, problem: str, mend: str = RESUME) -> UserE
 
 
 def append(file: Path, added: JsonObject) -> None:
-    """Append an object to a file and flush it to the operating system.
-
-    Raises:
-        UserError: If the file cannot be written.
-    """
+    """Append an object to a file and flush it to the operating system."""
     with report_write_errors(file), file.open("ab") as lines:
         lines.write(to_line(added) + b"\n")
 
@@ -93,19 +77,10 @@ def to_line(content: JsonObject) -> bytes:
     return _encodable_json(content, separators=(",", ":")).encode()
 
 
-def sync(file: Path) -> None:
-    """Flush a file to the disk, if it exists."""
-    if file.is_file():
-        with file.open("rb") as written:
-            os.fsync(written.fileno())
-
-
 def cut_torn_line(file: Path, edited: bool = False) -> bool:
     """Cut off a last line without a line end; return whether there was one.
 
-    Args:
-        file: The file.
-        edited: Whether people edit the file: a complete object then gets a line end instead.
+    In a file that people edit, a complete object gets a line end instead.
     """
     if not file.is_file():
         return False
@@ -123,15 +98,7 @@ def cut_torn_line(file: Path, edited: bool = False) -> bool:
 
 
 def read_whole(file: Path, mend: str = "choose another --out") -> JsonObject:
-    """Return the JSON object in a file.
-
-    Args:
-        file: The file.
-        mend: Advice for a file that is not a JSON object.
-
-    Raises:
-        UserError: If the file is not a JSON object.
-    """
+    """Return the JSON object in a file; anything else raises UserError with the advice `mend`."""
     content = _parse_object(file.read_bytes())
     if content is None:
         raise UserError(f"{file} is not a JSON object; {mend}")
@@ -139,11 +106,7 @@ def read_whole(file: Path, mend: str = "choose another --out") -> JsonObject:
 
 
 def write_whole(file: Path, content: JsonObject) -> None:
-    """Write an object to a file atomically.
-
-    Raises:
-        UserError: If the file cannot be written.
-    """
+    """Write an object to a file atomically."""
     write_text(file, _encodable_json(content, indent=2) + "\n")
 
 
@@ -170,11 +133,13 @@ def _find_last_line_end(file: Path, size: int) -> int:
     return 0
 
 
-def _encodable_json(content: JsonObject, **style: Any) -> str:
-    text = json.dumps(content, ensure_ascii=False, **style)
+def _encodable_json(
+    content: JsonObject, indent: int | None = None, separators: tuple[str, str] | None = None
+) -> str:
+    text = json.dumps(content, ensure_ascii=False, indent=indent, separators=separators)
     try:
         text.encode()
     except UnicodeEncodeError:
         # Lone surrogates, legal in responses and paths but not in UTF-8, are escaped.
-        return json.dumps(content, **style)
+        return json.dumps(content, indent=indent, separators=separators)
     return text

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.differences import brief
 
 _PACKAGES = ("ragen-bench", "gymnasium", "numpy", "torch", "transformers", "tokenizers", "vllm")
@@ -22,10 +22,8 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that responses may depend on."""
     installed = {"python": platform.python_version()}
     for package in _PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             installed[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return installed
 
 
@@ -36,10 +34,13 @@ def machine() -> dict[str, str]:
     threads are the CPUs of this process.
     """
     libc = " ".join(platform.libc_ver())
+    lines = _CPUINFO.read_text("utf-8", "replace").splitlines() if _CPUINFO.is_file() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    has_affinity = hasattr(os, "sched_getaffinity")
     description = {
         "os": f"{platform.system()} {platform.machine()} {libc}".strip(),
-        "cpu": _cpu(),
-        "threads": str(_cpus()),
+        "cpu": next(names, "") or platform.processor() or platform.machine(),
+        "threads": str(len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1),
     }
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -49,29 +50,11 @@ def machine() -> dict[str, str]:
     return {name: value[:_LONGEST] for name, value in description.items()}
 
 
-def describe_differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
-    """Return the differences of two configurations of a run in packages and machine.
-
-    Args:
-        there: The content of run.json, maybe of a version with fewer fields.
-        here: The configuration of this process.
-    """
+def describe_differences(there: JsonObject, here: JsonObject) -> list[str]:
+    """Return the differences of a run.json, maybe an older one, in packages and machine."""
     return [
         f"{name}: {brief(there[part][name])} there, {brief(here[part][name])} here"
         for part in ("versions", "machine")
         for name in here[part]
         if name in there.get(part, {}) and there[part][name] != here[part][name]
     ]
-
-
-def _cpus() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _cpu() -> str:
-    """Return the CPU's model name, where the system reports it."""
-    lines = _CPUINFO.read_text("utf-8", "replace").splitlines() if _CPUINFO.is_file() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "") or platform.processor() or platform.machine()

@@ -1,25 +1,31 @@
-"""Specification hashes: scores are comparable if their environments' hashes are equal."""
+"""Specification hashes, which make scores comparable, and checks of run.json against them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from ragen_bench.environments import AnyEnv
-from ragen_bench.models.prompt import opening
+from ragen_bench.environments import AnyEnv, is_known
+from ragen_bench.errors import UserError
+from ragen_bench.models.prompt import opening, prompt_hash
+from ragen_bench.models.random_player import find_random_player
 from ragen_bench.models.tool_messages import functions_of
-from ragen_bench.suites import Make, held_out_size, make_env
+from ragen_bench.runs.differences import brief, first_difference
+from ragen_bench.runs.schema import ChosenEnv, RunConfig
+from ragen_bench.suites import Make, has_split, held_out_size, make_env
 from ragen_bench.third_party import ThirdPartyEnv
-from ragen_bench.two_player import as_two_player, step_by_rule
+from ragen_bench.two_player import as_two_player, needs_opponent, step_by_rule
 from ragen_envs.core.drawn import REFERENCE_KEY
+from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.held_out import write
 from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import AnswerFormat
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.sealed import open_key
+from ragen_envs.core.text_env import AnyTextEnv, TextEnv
 from ragen_envs.core.tools import answer_with
+from ragen_envs.making import board_ids
 
 _TRAIN_SEEDS = 16
 _PLAYED_SEEDS = 4
@@ -41,14 +47,8 @@ def spec_hash(
     replies to a game's `probes`, and the opponent's observations with the rule's replies. For a
     third-party environment they cover the first observations, some random episodes where it lists
     its actions, and the prompt; parts that differ between two plays are left out. The drawn split
-    uses a reference draw, since runs of different draws are comparable.
-
-    Args:
-        env: Full id of the environment.
-        split: Split of the instances.
-        response_format: Format of the responses.
-        make: Makes the environment; a training environment may be modified.
-        pictured: Whether the board is shown as pictures and not in the texts.
+    uses a reference draw, since runs of different draws are comparable. `make` may modify a
+    training environment, and `pictured` shows the board as pictures and not in the texts.
     """
     if split == "drawn":
         environment = make_env(env, split, response_format, draw=REFERENCE_KEY, pictured=pictured)
@@ -62,7 +62,7 @@ def spec_hash(
         environment.get_instance(seed)
         for seed in range(_TRAIN_SEEDS if split == "train" else held_out_size(env))
     ]
-    parts: list[Any] = [env, split, repr(environment.variant)]
+    parts: list[object] = [env, split, repr(environment.variant)]
     parts.append(write(environment.write_instance(instance) for instance in instances))
     for seed in range(_PLAYED_SEEDS):
         for player in ("random", "oracle", "broken"):
@@ -74,15 +74,13 @@ def spec_hash(
 def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> str:
     """Return 16 hex digits that are equal for comparable suite scores.
 
-    Args:
-        spec_hashes: Number of instances and specification hash by environment.
-        max_tokens: Token limit of a response.
+    `spec_hashes` has the number of instances and the specification hash by environment.
     """
     parts = json.dumps([sorted(spec_hashes.items()), max_tokens])
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _third_party_hash(env: ThirdPartyEnv, named: list[Any]) -> str:
+def _third_party_hash(env: ThirdPartyEnv, named: list[str]) -> str:
     shown = [
         [
             [env.reset(seed=seed) for seed in range(_TRAIN_SEEDS)],
@@ -95,10 +93,10 @@ def _third_party_hash(env: ThirdPartyEnv, named: list[Any]) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
+def _episode(env: AnyEnv, seed: int, player: str) -> list[object]:
     """Return all observable values of an episode."""
     stream = RandomStream("specification", seed)
-    shown: list[Any] = [env.reset(seed=seed, options={"noise_seed": seed})]
+    shown: list[object] = [env.reset(seed=seed, options={"noise_seed": seed})]
     while env.legal_actions:
         if player == "broken":
             answer = _BROKEN
@@ -108,10 +106,10 @@ def _episode(env: AnyEnv, seed: int, player: str) -> list[Any]:
     return shown
 
 
-def _probed(env: TextEnv[Any, Any], seed: int) -> list[Any]:
+def _probed(env: AnyTextEnv, seed: int) -> list[object]:
     """Return all observable values of episodes that play the probes, one per turn."""
     left = list(reversed(env.probes))
-    shown: list[Any] = []
+    shown: list[object] = []
     while left:
         shown.append(env.reset(seed=seed, options={"noise_seed": seed}))
         while left and env.legal_actions:
@@ -119,9 +117,9 @@ def _probed(env: TextEnv[Any, Any], seed: int) -> list[Any]:
     return shown
 
 
-def _turn(env: AnyEnv, answer: str) -> list[Any]:
+def _turn(env: AnyEnv, answer: str) -> list[object]:
     """Return all observable values before and after a turn."""
-    shown: list[Any] = []
+    shown: list[object] = []
     if functions := functions_of(env):
         shown.append(functions)
     if game := as_two_player(env):
@@ -130,3 +128,74 @@ def _turn(env: AnyEnv, answer: str) -> list[Any]:
     if isinstance(env, TextEnv) and env.pictured:
         shown.append(hashlib.sha256(env.picture().tobytes()).hexdigest())
     return shown
+
+
+def config_problem(config: RunConfig) -> str | None:
+    """Return why a configuration is invalid for the known environments, or None."""
+    if config.split == "sealed" and not config.sealed_key_hash:
+        return "is of the sealed split and lacks sealed_key_hash"
+    if (config.split == "drawn") != (config.draw is not None):
+        has = "names a draw" if config.draw else "lacks its draw"
+        return f"is of the {config.split} split and {has}"
+    for env in config.envs:
+        if problem := _env_problem(config, env):
+            return problem
+    if len({env.id for env in config.envs}) < len(config.envs):
+        return "names an environment twice"
+    return None
+
+
+def _env_problem(config: RunConfig, env: ChosenEnv) -> str | None:
+    """Return why a configuration is invalid in one environment, or None."""
+    if not is_known(env.id):
+        unknown = f"names the unknown environment {brief(env.id)}"
+        if env.id.startswith(f"{NAMESPACE}/") or "/" not in env.id:
+            return unknown
+        add = f"add --env {brief(env.id)} to import it"
+        return f"{unknown} (if it is a third-party one and you trust it, {add})"
+    if env.instances < 1:
+        return f"names no instance of {env.id}"
+    if not has_split(env.id, config.split):
+        return f"is of the {config.split} split, which {env.id} does not have"
+    if config.split != "train" and env.instances > held_out_size(env.id):
+        return f"names more than {held_out_size(env.id)} instances of {env.id}"
+    if needs_opponent(env.id) != (config.opponent is not None):
+        return f"names {'an' if config.opponent else 'no'} opponent in {env.id}"
+    if config.pictures and env.id not in board_ids():
+        return f"shows pictures of {env.id}, which has no board"
+    if isinstance(env.played, tuple):
+        if config.split != "train":
+            return f"chooses instances of {env.id}, which is for the train split"
+        if len(set(env.played)) != env.instances:
+            return f"chooses other than {env.instances} instances of {env.id}"
+    return None
+
+
+def config_differences(config: RunConfig) -> Iterator[str]:
+    """Yield the differences between run.json and the values that this version computes.
+
+    Compares the hashes of every environment's specification, the prompt, the suite, the sealed key
+    and the module of the random player. Raises UserError for an invalid configuration or a random
+    player that the user did not name, and SealedKeyError without the key of a sealed split.
+    """
+    if problem := config_problem(config):
+        raise UserError(f"run.json {problem}", exit_code=1)
+    split, response_format, player = config.split, config.response_format, config.random_player
+    envs = {
+        env.id: (
+            env.instances,
+            spec_hash(env.id, split, response_format, pictured=config.pictures),
+        )
+        for env in config.envs
+    }
+    computed = {
+        "prompt_hash": prompt_hash(response_format, config.history, config.opponent_format),
+        "suite_hash": suite_hash(envs, config.max_tokens),
+        **({"sealed_key_hash": open_key()} if split == "sealed" else {}),
+        **({"random_player_identity": find_random_player(player).identity} if player else {}),
+        "envs": [{**env.as_json(), "spec_hash": envs[env.id][1]} for env in config.envs],
+    }
+    recorded = config.as_json()
+    for name, value in computed.items():
+        if difference := first_difference(recorded.get(name), value, name):
+            yield difference

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from string import ascii_uppercase
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ragen_bench.environments import is_text_env
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.schema import RunConfig, RunEnv
+from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash
-from ragen_bench.scores.baselines import compute_floor_and_ceiling
+from ragen_bench.scores.summary import compute_floor_and_ceiling
 from ragen_bench.statistics import (
     Estimate,
     Paired,
@@ -23,8 +23,6 @@ from ragen_bench.statistics import (
     mean_of,
     normalise,
 )
-from ragen_envs.core.instances import Split
-from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sealed import SealedKeyError, open_key
 from ragen_envs.core.sums import sum_in_order
 
@@ -56,21 +54,8 @@ _Common = list[list[_Sample]]
 """Episodes of the common instances, in the same order for both runs."""
 
 
-class _Setting(NamedTuple):
-    """The settings that two runs share, and their common instances of an environment."""
-
-    env: str
-    split: Split
-    response_format: AnswerFormat
-    pictured: bool
-    sealed_key_hash: str
-    draw: str
-    spec_hash: str
-    common: tuple[int, ...]
-
-
-_FindScale = Callable[[_Setting], tuple[tuple[float, float] | None, str]]
-"""Returns the random baseline and the optimal score, or the reason why they are unknown."""
+_Scale = tuple[float, float]
+"""The random baseline and the optimal score."""
 
 
 class _Side(NamedTuple):
@@ -86,13 +71,7 @@ class _Side(NamedTuple):
 
 
 def find_obstacles(a: RunConfig, b: RunConfig, letters: str = "AB") -> list[str]:
-    """Return the reasons why two runs are not comparable; [] if they are.
-
-    Args:
-        a: Content of a run's run.json.
-        b: Content of another run's run.json.
-        letters: Names of the two runs in the messages.
-    """
+    """Return the reasons why two runs, named by `letters`, are not comparable."""
     differences = _differences(a, b, _MUST_AGREE, letters)
     if differences:  # Some of these also change the hashes of specifications.
         return differences
@@ -109,38 +88,36 @@ def find_obstacles(a: RunConfig, b: RunConfig, letters: str = "AB") -> list[str]
 
 
 def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
-    """Compare the first run with each of the others on their common instances.
+    """Compare the first of 2 to 26 runs with each of the others on their common instances.
 
     Episodes are paired by environment, split and index; the samples of an instance are averaged.
     Values are rounded to six digits. Each interval has a level of 95 %, without correction for the
     number of comparisons.
 
-    Args:
-        runs: 2 to 26 runs.
+    The result has `runs`, each with its letter as `name`, `run`, `model`, `suite`, and the numbers
+    of `episodes` and of `planned` ones, and `comparisons`, one for each run after the first: `a`
+    and `b`, the two runs; `notes`, caveats in one line each; `envs`, for each environment the
+    number of common `instances`, the difference in `success` and `normalised` score with its
+    interval (None if unknown), in `return` where there is no success, and the number of instances
+    on which each run was ahead (None if the numbers of samples differ); `suite`, the means over
+    environments. Each difference has `detectable`, the difference that such runs detect with 80 %
+    power, None without spread.
 
-    Returns:
-        `runs`, each with its letter as `name`, `run`, `model`, `suite`, and the numbers of
-        `episodes` and of `planned` ones. `comparisons`, one for each run after the first: `a` and
-        `b`, the two runs; `notes`, caveats in one line each; `envs`, for each environment the
-        number of common `instances`, the difference in `success` and `normalised` score with its
-        interval (None if unknown), in `return` where there is no success, and the number of
-        instances on which each run was ahead (None if the numbers of samples differ); `suite`, the
-        means over environments. Each difference has `detectable`, the difference that such runs
-        detect with 80 % power, None without spread.
-
-    Raises:
-        UserError: if the number of runs is wrong, or two runs are not comparable or have no common
-            finished instance.
+    A UserError is raised if the number of runs is wrong, or two runs are not comparable or have no
+    common finished instance.
     """
     if not 2 <= len(runs) <= len(ascii_uppercase):
         raise UserError(f"2 to {len(ascii_uppercase)} runs can be compared, got {len(runs)}")
     for letter, run in zip(ascii_uppercase[1:], runs[1:], strict=False):
-        _check_comparable(runs[0], run, f"A{letter}")
+        if reasons := find_obstacles(runs[0].config, run.config, f"A{letter}"):
+            names = f"{runs[0].path} (A) and {run.path} ({letter})"
+            raise UserError(f"{names} cannot be compared: {'; '.join(reasons)}")
     sides = [
         _Side(letter, run, _read_samples(run))
         for letter, run in zip(ascii_uppercase, runs, strict=False)
     ]
-    find_scale = cache(_find_scale)  # once for all runs on the same instances
+    # Once for all runs on the same instances, whose settings agree.
+    find_scale = cache(partial(_find_scale, runs[0].config))
     return {
         "runs": [
             {
@@ -155,21 +132,24 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
     }
 
 
-def _check_comparable(a: RunDirectory, b: RunDirectory, letters: str) -> None:
-    if reasons := find_obstacles(a.config, b.config, letters):
-        names = f"{a.path} ({letters[0]}) and {b.path} ({letters[1]})"
-        raise UserError(f"{names} cannot be compared: {'; '.join(reasons)}")
-
-
-def _compare(a: _Side, b: _Side, find_scale: _FindScale) -> JsonObject:
+def _compare(
+    a: _Side, b: _Side, find_scale: Callable[[str, str, tuple[int, ...]], tuple[_Scale | None, str]]
+) -> JsonObject:
     config = a.run.config
     notes = _setting_notes(config, b.run.config, a.letter + b.letter)
-    notes += [*_incomplete_notes(a), *_incomplete_notes(b), *_overlap_notes(a, b)]
+    for side in (a, b):
+        if side.recorded != (planned := side.run.config.planned):
+            notes.append(f"{side.letter} is incomplete: {side.recorded} of {planned} episodes")
+    for name in {**a.episodes, **b.episodes}:
+        ours, theirs = a.episodes.get(name, {}).keys(), b.episodes.get(name, {}).keys()
+        if ours != theirs:
+            counts = f"{len(ours)} instances in {a.letter}, {len(theirs)} in {b.letter}"
+            notes.append(f"{name}: {counts}; the {len(ours & theirs)} in both are compared")
     rows = []
     for env in config.envs:
         of_a, of_b = a.episodes[env.id], b.episodes.get(env.id, {})
         if common := sorted(of_a.keys() & of_b.keys()):
-            scale, problem = find_scale(_make_setting(config, env, common))
+            scale, problem = find_scale(env.id, env.spec_hash, tuple(common))
             notes += [problem] if problem else []
             side_a, side_b = ([samples[i] for i in common] for samples in (of_a, of_b))
             rows.append(_make_row(env.id, side_a, side_b, scale))
@@ -192,12 +172,13 @@ def _compare(a: _Side, b: _Side, find_scale: _FindScale) -> JsonObject:
 
 def _differences(a: RunConfig, b: RunConfig, names: Sequence[str], letters: str) -> list[str]:
     of_a, of_b = a.as_json(), b.as_json()
-    return [
-        f"{name}: {_format(of_a.get(name))} in {letters[0]}, "
-        f"{_format(of_b.get(name))} in {letters[1]}"
-        for name in names
-        if of_a.get(name) != of_b.get(name)
-    ]
+    lines = []
+    for name in names:
+        values = [of_a.get(name), of_b.get(name)]
+        if values[0] != values[1]:
+            texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+            lines.append(f"{name}: {texts[0]} in {letters[0]}, {texts[1]} in {letters[1]}")
+    return lines
 
 
 def _setting_notes(a: RunConfig, b: RunConfig, letters: str) -> list[str]:
@@ -218,10 +199,6 @@ def _setting_notes(a: RunConfig, b: RunConfig, letters: str) -> list[str]:
     return lines
 
 
-def _format(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def _read_samples(run: RunDirectory) -> dict[str, _Samples]:
     """Return the scores of a run by environment, in the order of run.json."""
     samples: dict[str, _Samples] = {env.id: {} for env in run.config.envs}
@@ -232,67 +209,46 @@ def _read_samples(run: RunDirectory) -> dict[str, _Samples]:
     return samples
 
 
-def _incomplete_notes(side: _Side) -> list[str]:
-    planned = side.run.config.planned
-    if side.recorded == planned:
-        return []
-    return [f"{side.letter} is incomplete: {side.recorded} of {planned} episodes"]
-
-
-def _overlap_notes(a: _Side, b: _Side) -> list[str]:
-    """Return a line for each environment whose instances differ between the runs."""
-    lines = []
-    for env in {**a.episodes, **b.episodes}:
-        ours, theirs = a.episodes.get(env, {}).keys(), b.episodes.get(env, {}).keys()
-        if ours != theirs:
-            counts = f"{len(ours)} instances in {a.letter}, {len(theirs)} in {b.letter}"
-            lines.append(f"{env}: {counts}; the {len(ours & theirs)} in both are compared")
-    return lines
-
-
-def _make_setting(config: RunConfig, env: RunEnv, common: Sequence[int]) -> _Setting:
-    return _Setting(
-        env.id,
-        config.split,
-        config.response_format,
-        config.pictures,
-        config.sealed_key_hash,
-        config.draw_key,
-        env.spec_hash,
-        tuple(common),
-    )
-
-
-def _find_scale(setting: _Setting) -> tuple[tuple[float, float] | None, str]:
-    env, split = setting.env, setting.split
+def _find_scale(
+    config: RunConfig, env: str, recorded_hash: str, common: tuple[int, ...]
+) -> tuple[_Scale | None, str]:
+    """Return the scale of scores on the common instances, or the reason why it is unknown."""
+    split = config.split
     if not is_text_env(env):
         return None, f"{env}: norm. is omitted: it has no oracle"
-    if split == "sealed" and _current_key() != setting.sealed_key_hash:
-        return None, f"{env}: norm. is omitted: the key of the sealed split is missing"
-    pictured = setting.pictured
-    if spec_hash(env, split, setting.response_format, pictured=pictured) != setting.spec_hash:
+    if split == "sealed":
+        try:
+            has_key = open_key() == config.sealed_key_hash
+        except SealedKeyError:
+            has_key = False
+        if not has_key:
+            return None, f"{env}: norm. is omitted: the key of the sealed split is missing"
+    if spec_hash(env, split, config.response_format, pictured=config.pictures) != recorded_hash:
         return None, f"{env}: norm. is omitted: the runs used another version of it"
-    floor, ceiling = compute_floor_and_ceiling(env, split, setting.common, setting.draw)
+    floor, ceiling = compute_floor_and_ceiling(env, split, common, config.draw_key)
     if ceiling <= floor:
         reason = "on these instances the random player is as good as the best one"
         return None, f"{env}: norm. is omitted: {reason}"
     return (floor, ceiling), ""
 
 
-def _current_key() -> str | None:
-    try:
-        return open_key()
-    except SealedKeyError:
-        return None
-
-
-def _make_row(env: str, a: _Common, b: _Common, scale: tuple[float, float] | None) -> JsonObject:
+def _make_row(env: str, a: _Common, b: _Common, scale: _Scale | None) -> JsonObject:
     has_success = all(
         any(episode.success is not None for samples in side for episode in samples)
         for side in (a, b)
     )
     main = _compare_metric(a, b, "success" if has_success else "episode_return")
     metrics = _format_difference(main.a, main.b, main.difference)
+    normalised = None
+    if scale:
+        score = _compare_metric(a, b, "score")
+        sides = normalise(score.a, *scale), normalise(score.b, *scale)
+        # The baseline is the same for both, so the difference is only scaled.
+        difference = score.difference.scaled(1 / (scale[1] - scale[0]))
+        if sides[0] is not None and sides[1] is not None:
+            floor, ceiling = (round(bound, 6) for bound in scale)
+            normalised = _format_difference(sides[0], sides[1], difference)
+            normalised |= {"floor": floor, "ceiling": ceiling}
     return {
         "env": env,
         "instances": len(a),
@@ -300,7 +256,7 @@ def _make_row(env: str, a: _Common, b: _Common, scale: tuple[float, float] | Non
         **({} if has_success else {"return": metrics}),
         "a_ahead": main.a_ahead,
         "b_ahead": main.b_ahead,
-        "normalised": scale and _normalise(_compare_metric(a, b, "score"), *scale),
+        "normalised": normalised,
     }
 
 
@@ -311,15 +267,6 @@ def _compare_metric(a: _Common, b: _Common, metric: str) -> Paired:
         for side in (a, b)
     ]
     return compare_paired(*sides, bounded=metric != "episode_return")
-
-
-def _normalise(score: Paired, floor: float, ceiling: float) -> JsonObject | None:
-    # The baseline is the same for both, so the difference is only scaled.
-    a, b = normalise(score.a, floor, ceiling), normalise(score.b, floor, ceiling)
-    if a is None or b is None:
-        return None
-    metrics = _format_difference(a, b, score.difference.scaled(1 / (ceiling - floor)))
-    return {**metrics, "floor": round(floor, 6), "ceiling": round(ceiling, 6)}
 
 
 def _format_difference(a: float, b: float, difference: Estimate) -> JsonObject:
@@ -354,8 +301,7 @@ def has_mean(differences: JsonObject) -> bool:
 def group_by_environment(compared: JsonObject) -> dict[str, list[tuple[str, JsonObject]]]:
     """Return pairs of a run's letter and its row by environment, with `MEAN` as the last.
 
-    Args:
-        compared: Result of `compare_with_first`.
+    The argument is the result of `compare_with_first`.
     """
     rows: dict[str, list[tuple[str, JsonObject]]] = {}
     means = []

@@ -9,6 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import RunConfig
+from ragen_bench.scores.metrics import group_successes
 from ragen_bench.statistics import Estimate, detectable_from, mean, mean_estimate, mean_of
 
 _MUST_AGREE = (
@@ -18,31 +19,32 @@ _MUST_AGREE = (
 """Settings that affect success on any instances."""
 UNSEEN = ("sealed", "drawn")
 """Splits whose instances were unknown when the model was made."""
-_Clusters = dict[str, dict[int, list[float]]]
 
 
 def compare_public_and_sealed(public: RunDirectory, sealed: RunDirectory) -> JsonObject:
     """Compare a model's success on public instances and on sealed or drawn ones.
 
     Both splits have the same distribution and share no instance, so a model that has not seen the
-    public split does equally well on both. The interval of the difference combines the distances
-    of the bounds of two independent estimates (Newcombe 1998, Interval estimation for the
-    difference between independent proportions, Statistics in Medicine 17, method 10).
+    public split does equally well on both. The interval of the difference combines the distances of
+    the bounds of two independent estimates (Newcombe 1998, Interval estimation for the difference
+    between independent proportions, Statistics in Medicine 17, method 10).
 
-    Args:
-        public: Run on train, val or test.
-        sealed: Run of the same model on the sealed or drawn split.
-
-    Returns:
-        `public` and `sealed`, the runs with their splits; `envs`, for each common environment the
-        `instances`, `success` on both, the `difference` with its `interval`, and the difference
-        `detectable` with 80 % power; `suite`, the means over environments.
-
-    Raises:
-        UserError: if the splits are wrong, the settings differ, or there is no common environment.
+    The result has `public` and `sealed`, the runs with their splits; `envs`, for each common
+    environment the `instances`, `success` on both, the `difference` with its `interval`, and the
+    difference `detectable` with 80 % power; `suite`, the means over environments. A UserError is
+    raised if the splits are wrong, the settings differ, or there is no common environment.
     """
-    _check(public, sealed)
-    sides = [_successes(run) for run in (public, sealed)]
+    if public.config.split in UNSEEN or sealed.config.split not in UNSEEN:
+        raise UserError(
+            "--public names a run on train, val or test and --sealed one on sealed or drawn; "
+            f"{public.path} is on {public.config.split}, {sealed.path} on {sealed.config.split}"
+        )
+    if differ := find_setting_differences(public.config, sealed.config):
+        raise UserError(
+            f"{public.path} and {sealed.path} differ in {', '.join(differ)}, which affects "
+            "success; evaluate both with the same model and settings"
+        )
+    sides = [group_successes(run.episodes()) for run in (public, sealed)]
     a, b = ({env: mean_estimate(list(of.values())) for env, of in side.items()} for side in sides)
     differences = find_leads(a, b)
     rows = [
@@ -68,13 +70,15 @@ def compare_public_and_sealed(public: RunDirectory, sealed: RunDirectory) -> Jso
 def find_leads(
     public: Mapping[str, Estimate], unseen: Mapping[str, Estimate]
 ) -> dict[str, Estimate]:
-    """Return the difference in success, public minus unseen, for each common environment.
-
-    Args:
-        public: Success on public instances, by environment.
-        unseen: Success on unseen instances, by environment.
-    """
-    return {env: _subtract(a, unseen[env]) for env, a in public.items() if env in unseen}
+    """Return the difference in success, public minus unseen, for each common environment."""
+    leads = {}
+    for env, a in public.items():
+        if b := unseen.get(env):
+            value = a.value - b.value
+            below = sqrt((a.value - a.interval[0]) ** 2 + (b.interval[1] - b.value) ** 2)
+            above = sqrt((a.interval[1] - a.value) ** 2 + (b.value - b.interval[0]) ** 2)
+            leads[env] = Estimate(value, (value - below, value + above))
+    return leads
 
 
 def find_setting_differences(one: RunConfig, other: RunConfig) -> list[str]:
@@ -85,36 +89,6 @@ def find_setting_differences(one: RunConfig, other: RunConfig) -> list[str]:
 
 def _describe(run: RunDirectory) -> JsonObject:
     return {"run": str(run.path), "model": run.config.model, "split": run.config.split}
-
-
-def _check(public: RunDirectory, sealed: RunDirectory) -> None:
-    if public.config.split in UNSEEN or sealed.config.split not in UNSEEN:
-        raise UserError(
-            "--public names a run on train, val or test and --sealed one on sealed or drawn; "
-            f"{public.path} is on {public.config.split}, {sealed.path} on {sealed.config.split}"
-        )
-    if differ := find_setting_differences(public.config, sealed.config):
-        raise UserError(
-            f"{public.path} and {sealed.path} differ in {', '.join(differ)}, which affects "
-            "success; evaluate both with the same model and settings"
-        )
-
-
-def _successes(run: RunDirectory) -> _Clusters:
-    clusters: _Clusters = {}
-    for episode in run.episodes():
-        if episode.success is not None:
-            of_env = clusters.setdefault(episode.env, {})
-            of_env.setdefault(episode.index, []).append(float(episode.success))
-    return clusters
-
-
-def _subtract(a: Estimate, b: Estimate) -> Estimate:
-    """Return the difference of independent estimates."""
-    value = a.value - b.value
-    below = sqrt((a.value - a.interval[0]) ** 2 + (b.interval[1] - b.value) ** 2)
-    above = sqrt((a.interval[1] - a.value) ** 2 + (b.value - b.interval[0]) ** 2)
-    return Estimate(value, (value - below, value + above))
 
 
 def _row(public: float, sealed: float, difference: Estimate) -> JsonObject:

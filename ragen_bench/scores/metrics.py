@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.runs.schema import EpisodeRecord, Reply, ReplyCounts
+from ragen_bench.runs.schema import EpisodeRecord, ReplyCounts
 from ragen_bench.statistics import (
     Estimate,
     Interval,
@@ -27,20 +28,22 @@ from ragen_bench.statistics import (
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.two_player import ReplyCount
 
-_NO_TEXTS: dict[str, Any] = dict.fromkeys(("observation", "answer", "reasoning"), "")
+_NO_TEXTS = dict.fromkeys(("observation", "answer", "reasoning"), "")
 
 
 def drop_texts(episode: EpisodeRecord) -> EpisodeRecord:
     """Return an episode without its texts, which no metric needs, to save memory."""
     turns = [
-        replace(turn, **_NO_TEXTS, opponent=_drop_reply_texts(turn.opponent))
+        replace(
+            turn,
+            observation="",
+            answer="",
+            reasoning="",
+            opponent=turn.opponent and turn.opponent.model_copy(update=_NO_TEXTS),
+        )
         for turn in episode.turns
     ]
     return replace(episode, turns=turns, final_observation="")
-
-
-def _drop_reply_texts(reply: Reply | None) -> Reply | None:
-    return reply and reply.model_copy(update=_NO_TEXTS)
 
 
 def compute_opponent_metrics(
@@ -49,11 +52,7 @@ def compute_opponent_metrics(
     """Return the metrics of the opponent's replies, rounded to six digits.
 
     They are the sums of the game's counts, and its rates with their intervals over instances. A
-    rate is None where its denominator is 0.
-
-    Args:
-        episodes: Episodes of an environment with an opponent, complete or from `drop_texts`.
-        counts: Counts that the game defines.
+    rate is None where its denominator is 0. The episodes may be from `drop_texts`.
     """
     replies = [turn.opponent for episode in episodes for turn in episode.turns if turn.opponent]
     with_counts = [(episode, episode.opponent) for episode in episodes if episode.opponent]
@@ -79,36 +78,36 @@ def _rate(
     """Return the rate of a count over instances, relative to `part_of` or to all replies."""
     clusters: dict[int, list[float]] = {}
     for episode, counts in episodes:
-        whole = counts[count.part_of] if count.part_of else _replies(episode)
+        replies = sum(turn.opponent is not None for turn in episode.turns)
+        whole = counts[count.part_of] if count.part_of else replies
         values = [1.0] * counts[count.name] + [0.0] * (whole - counts[count.name])
         clusters.setdefault(episode.index, []).extend(values)
     known = [values for values in clusters.values() if values]
     return mean_estimate(known) if known else None
 
 
-def _replies(episode: EpisodeRecord) -> int:
-    return sum(turn.opponent is not None for turn in episode.turns)
-
-
 def compute_metrics(episodes: Sequence[EpisodeRecord]) -> JsonObject:
-    """Return the metrics of one environment's episodes, rounded to six digits.
+    """Return the metrics of one environment's episodes, at least one, rounded to six digits.
 
     Rates are in [0, 1], and intervals have a level of 95 %, see `ragen_bench.statistics`. Rates of
     turns are None without turns. Episodes without a success or score count as 0 where others have
     one. Where no episode has it, the metric is None; without success, the return has an interval.
-
-    Args:
-        episodes: Episodes, complete or from `drop_texts`; at least one.
+    The episodes may be from `drop_texts`.
     """
     turns = [turn for episode in episodes for turn in episode.turns]
+    returns = _clusters(episodes, "episode_return")
     has_success = any(episode.success is not None for episode in episodes)
     return {
         "episodes": len(episodes),
         **_estimate(episodes, "success"),
         **_estimate(episodes, "score"),
         "return": _mean(episode.episode_return for episode in episodes),
-        **(_repeats(episodes) if has_success else _return_interval(episodes)),
-        "outcomes": _counts(episode.outcome for episode in episodes),
+        **(
+            _repeats(episodes)
+            if has_success
+            else {"return_interval": round_interval(clustered_bootstrap(returns))}
+        ),
+        "outcomes": dict(sorted(Counter(episode.outcome for episode in episodes).items())),
         "by_difficulty": _by_difficulty(episodes) if has_success else [],
         "by_turn": [round_value(estimate.value) for estimate in success_by_turns(episodes)]
         if has_success
@@ -155,11 +154,6 @@ def _estimate(episodes: Sequence[EpisodeRecord], name: Literal["success", "score
         name: round_value(estimate.value),
         f"{name}_interval": round_interval(estimate.interval),
     }
-
-
-def _return_interval(episodes: Sequence[EpisodeRecord]) -> JsonObject:
-    interval = clustered_bootstrap(_clusters(episodes, "episode_return"))
-    return {"return_interval": round_interval(interval)}
 
 
 def _repeats(episodes: Sequence[EpisodeRecord]) -> JsonObject:
@@ -217,53 +211,48 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return round_value(mean(listed)) if listed else None
 
 
-def _counts(values: Iterable[Any]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
-    return dict(sorted(counts.items()))
+def group_successes(episodes: Iterable[EpisodeRecord]) -> dict[str, dict[int, list[float]]]:
+    """Return the reported successes by environment and instance."""
+    grouped: dict[str, dict[int, list[float]]] = {}
+    for episode in episodes:
+        if episode.success is not None:
+            by_index = grouped.setdefault(episode.env, {})
+            by_index.setdefault(episode.index, []).append(float(episode.success))
+    return grouped
 
 
 def estimate_success(
     episodes: Iterable[EpisodeRecord], level: float, exact: bool
 ) -> dict[str, Estimate]:
-    """Return the success rate of each environment that reports success, at a chosen level.
+    """Return the success rate of each environment that reports success, at a confidence level.
 
-    Args:
-        episodes: Episodes of a run. Those without success count as failed where others have it.
-        level: Confidence level, in (0, 1).
-        exact: Use Clopper and Pearson's intervals, whose coverage is at least the level. They are
-            for independent trials, so each instance must have one sample.
-
-    Raises:
-        UserError: if the level is out of range, or for an exact interval an instance has several
-            samples.
+    Episodes without success count as failed where others have it. `exact` intervals are Clopper and
+    Pearson's, whose coverage is at least the level; they are for independent trials, so an instance
+    with several samples raises UserError, like a level outside (0, 1).
     """
     if not 0 < level < 1:
         raise UserError(f"a confidence level is between 0 and 1 (0 and 100 %), got {level:g}")
     solved: dict[str, dict[int, list[float]]] = {}
     with_success = set()
     for episode in episodes:
-        clusters = solved.setdefault(episode.env, {})
-        clusters.setdefault(episode.index, []).append(float(episode.success or 0))
+        by_index = solved.setdefault(episode.env, {})
+        by_index.setdefault(episode.index, []).append(float(episode.success or 0))
         if episode.success is not None:
             with_success.add(episode.env)
-    return {
-        env: _estimate_at(list(clusters.values()), level, exact)
-        for env, clusters in solved.items()
-        if env in with_success
-    }
-
-
-def _estimate_at(clusters: list[list[float]], level: float, exact: bool) -> Estimate:
-    values = [value for cluster in clusters for value in cluster]
-    rate = mean(values)
-    if not exact:
-        return Estimate(rate, mean_interval(clusters, level))
-    if len(values) > len(clusters):
-        raise UserError(
-            "exact intervals need one sample per instance, and the run has more; remove --exact, "
-            "or evaluate with --samples 1"
-        )
-    successes = sum(value == 1 for value in values)
-    return Estimate(rate, clopper_pearson(successes, len(values), level))
+    estimates = {}
+    for env, by_index in solved.items():
+        if env not in with_success:
+            continue
+        clusters = list(by_index.values())
+        values = [value for cluster in clusters for value in cluster]
+        if not exact:
+            interval = mean_interval(clusters, level)
+        elif len(values) == len(clusters):
+            interval = clopper_pearson(sum(value == 1 for value in values), len(values), level)
+        else:
+            raise UserError(
+                "exact intervals need one sample per instance, and the run has more; remove "
+                "--exact, or evaluate with --samples 1"
+            )
+        estimates[env] = Estimate(mean(values), interval)
+    return estimates

@@ -8,9 +8,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.compare import find_obstacles
+from ragen_bench.scores.metrics import group_successes
 from ragen_bench.statistics.power import (
     Differences,
-    Spread,
     assume_spread,
     detectable_difference,
     double_spread,
@@ -27,28 +27,19 @@ estimate it from."""
 SAMPLES = (1, 2, 4, 8, 16)
 """Episodes per instance, for the rows of the plan."""
 
-_Clusters = dict[int, list[float]]
-
 
 def plan_comparison(
     difference: float, instances: Mapping[str, int], success: float, like: Sequence[RunDirectory]
 ) -> JsonObject:
-    """Plan the detection of a difference in success, averaged over environments.
+    """Plan the detection of a difference in success in (0, 1), averaged over environments.
 
-    Args:
-        difference: Difference in success, in (0, 1).
-        instances: Number of available instances by environment.
-        success: Assumed success rate of both models, in (0, 1), without a run to estimate it.
-        like: Runs to estimate the spread from: none, one for both models, or two.
-
-    Returns:
-        `difference`; `envs`, the instances of each; `assumed`, the values that no run gave:
-        `success`, `share`, `correlation`; `rows`, for each number of `samples` the `instances` per
-        environment that detect the difference with 80 % power, and the difference that the
-        available ones `find`, each for `unpaired` and `paired` runs.
-
-    Raises:
-        UserError: if a run reports no success in an environment, or two runs are not comparable.
+    `instances` is the number of available ones by environment. The spread is estimated from the
+    runs `like`: one for both models, or two; without any, both models are assumed to have the rate
+    `success`. The result has `difference`; `envs`, the instances of each; `assumed`, the values
+    that no run gave: `success`, `share`, `correlation`; `rows`, for each number of `samples` the
+    `instances` per environment that detect the difference with 80 % power, and the difference that
+    the available ones `find`, each for `unpaired` and `paired` runs. A UserError is raised if a run
+    reports no success in an environment, or two runs are not comparable.
     """
     spreads, assumptions = _estimate_differences(list(instances), success, like)
     counts = list(instances.values())
@@ -81,39 +72,24 @@ def _estimate_differences(
         spread = double_spread(assume_spread(success, BETWEEN_FRACTION), CORRELATION)
         assumptions = {"success": success, "share": BETWEEN_FRACTION, "correlation": CORRELATION}
         return [spread] * len(envs), assumptions
-    if len(like) == 1:
-        differences = [double_spread(_estimate_spread(like[0], env), CORRELATION) for env in envs]
-        return differences, {"correlation": CORRELATION}
-    if reasons := find_obstacles(like[0].config, like[1].config):
+    if len(like) > 1 and (reasons := find_obstacles(like[0].config, like[1].config)):
         raise UserError(
             f"{like[0].path} (A) and {like[1].path} (B) cannot be compared: {'; '.join(reasons)}"
         )
-    return [_estimate_pair(like[0], like[1], env) for env in envs], {}
-
-
-def _estimate_spread(run: RunDirectory, env: str) -> Spread:
-    return measure_spread(list(_check_enough(run, env, _successes(run, env)).values()))
-
-
-def _estimate_pair(a: RunDirectory, b: RunDirectory, env: str) -> Differences:
-    of_a, of_b = _successes(a, env), _successes(b, env)
-    common = sorted(of_a.keys() & of_b.keys())
-    _check_enough(b, env, {index: of_b[index] for index in common})
-    return measure_differences([of_a[index] for index in common], [of_b[index] for index in common])
-
-
-def _successes(run: RunDirectory, env: str) -> _Clusters:
-    clusters: _Clusters = {}
-    for episode in run.episodes():
-        if episode.env == env and episode.success is not None:
-            clusters.setdefault(episode.index, []).append(float(episode.success))
-    return clusters
-
-
-def _check_enough(run: RunDirectory, env: str, clusters: _Clusters) -> _Clusters:
-    if len(clusters) < 2:
-        raise UserError(
-            f"{run.path} has success on {len(clusters)} instances of {env} that count here, and 2 "
-            "are needed; name another run, or other environments with --env"
+    runs = [group_successes(run.episodes()) for run in like]
+    differences = []
+    for env in envs:
+        sides = [successes.get(env, {}) for successes in runs]
+        common = sorted(set.intersection(*map(set, sides)))
+        if len(common) < 2:
+            raise UserError(
+                f"{like[-1].path} has success on {len(common)} instances of {env} that count here, "
+                "and 2 are needed; name another run, or other environments with --env"
+            )
+        clusters = [[side[index] for index in common] for side in sides]
+        differences.append(
+            measure_differences(*clusters)
+            if len(like) > 1
+            else double_spread(measure_spread(clusters[0]), CORRELATION)
         )
-    return clusters
+    return differences, {"correlation": CORRELATION} if len(like) == 1 else {}

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from copy import deepcopy
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Literal
 
+from ragen_bench.episodes.episode import Task
+from ragen_bench.episodes.runner import play
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models import Model, Sampling
 from ragen_bench.models.random_player import RandomPlayer, find_random_player
+from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.opponents.opponent import pair_with_rule
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import read_whole
-from ragen_bench.runs.schema import EpisodeRecord, Indices, Key, RunConfig
-from ragen_bench.scores.baselines import compute_baseline
+from ragen_bench.runs.schema import ChosenEnv, EpisodeRecord, Indices, Key, RunConfig
 from ragen_bench.scores.cost import Prices, compute_cost
 from ragen_bench.scores.metrics import (
     compute_metrics,
@@ -22,36 +29,28 @@ from ragen_bench.scores.metrics import (
     round_value,
 )
 from ragen_bench.statistics import mean_of
+from ragen_bench.suites import make_env, plays
 from ragen_bench.two_player import reply_counts
+from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import KEY_FILE_VARIABLE, open_key
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.registration import find_reference
 
 
 def summarise(run: RunDirectory, prices: Prices | None = None) -> JsonObject:
-    """Return the content of summary.json.
+    """Return the content of summary.json, for a run with at least one episode.
 
     Everything except `seconds` and `cost` is a function of the run's configuration and episodes.
-    The random and the oracle player are run on the same instances, with their own seed.
-
-    Args:
-        run: Run with at least one episode.
-        prices: Prices of tokens.
-
-    Raises:
-        UserError: if the key of a sealed split is missing, or the run names a random player that
-            the user did not name.
+    The random and the oracle player are run on the same instances, with their own seed. A UserError
+    is raised if the key of a sealed split is missing, or the run names a random player that the
+    user did not name.
     """
     faults = {fault.key for fault in run.faults()}
     return compute_summary(run.config, run.episodes(), run.seconds(), faults, prices)
 
 
 def read_summary(run: RunDirectory) -> JsonObject | None:
-    """Read summary.json; None if it is missing or older than the last episode.
-
-    Raises:
-        UserError: if it is not a JSON object.
-    """
+    """Read summary.json; None if it is missing or older than the last episode."""
     file, episodes = run.path / "summary.json", run.episodes_file
     recorded = episodes.read_bytes().count(b"\n") if episodes.is_file() else 0
     summary = read_whole(file) if file.is_file() else {}
@@ -75,20 +74,22 @@ def compute_summary(
     faults: Set[Key] = frozenset(),
     prices: Prices | None = None,
 ) -> JsonObject:
-    """Return the content of summary.json.
+    """Return the content of summary.json; see `summarise`.
 
-    Args:
-        config: Content of run.json.
-        recorded: Episodes, at least one; read as a stream.
-        seconds: Duration of the episodes by environment.
-        faults: Keys of the episodes that failed at a server at least once.
-        prices: Prices of tokens.
-
-    Raises:
-        UserError: as `summarise`.
+    The episodes, at least one, are read as a stream; `seconds` are their durations by environment,
+    and `faults` the keys of those that failed at a server at least once.
     """
-    _check_key(config)
-    random_player = _find_random_player(config)
+    if config.split == "sealed" and (key := open_key()) != config.sealed_key_hash:
+        raise UserError(
+            f"the run used the sealed key with the hash {config.sealed_key_hash}, the current one "
+            f"has {key}; name the run's key in {KEY_FILE_VARIABLE}"
+        )
+    random_player = find_random_player(config.random_player) if config.random_player else None
+    if random_player and random_player.identity != config.random_player_identity:
+        raise UserError(
+            f"the module of {random_player.name}, the run's random player, has changed since the "
+            "run began; restore it, or evaluate again with another --out"
+        )
     episodes: dict[str, list[EpisodeRecord]] = {env.id: [] for env in config.envs}
     finished = set()
     for episode in recorded:
@@ -96,12 +97,15 @@ def compute_summary(
         finished.add(episode.key)
     rows = [
         {
-            **_row(env.id, episodes[env.id], config, env.played, random_player),
+            **_row(env, episodes[env.id], config, random_player),
             "seconds": round(seconds.get(env.id, 0.0), 2),
         }
         for env in config.envs
         if episodes[env.id]
     ]
+    # Environments have equal weights; without one of them there is no suite score.
+    scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
+    mean = mean_of(scaled) if len(scaled) == len(config.envs) else None
     return {
         "model": config.model,
         **({"opponent": config.opponent.model} if config.opponent else {}),
@@ -110,89 +114,123 @@ def compute_summary(
         "episodes": sum(row["episodes"] for row in rows),
         "planned": config.planned,
         "infra_faults": len(faults - finished),
-        **_suite(rows, len(config.envs)),
-        "cost": _cost(config, rows, prices),
+        "suite_score": mean and round_value(mean.value),
+        "suite_score_interval": mean and round_interval(mean.interval),
+        "cost": prices and _cost(config, rows, prices),
         "envs": rows,
     }
 
 
 def _row(
-    env: str,
+    env: ChosenEnv,
     episodes: list[EpisodeRecord],
     config: RunConfig,
-    indices: Indices,
     random_player: RandomPlayer | None,
 ) -> JsonObject:
     """Return an environment's metrics with those of the random and the oracle player."""
-    row = {"env": env, **compute_metrics(episodes)}
-    if counts := reply_counts(env):
+    row = {"env": env.id, **compute_metrics(episodes)}
+    if counts := reply_counts(env.id):
         row["opponent"] = compute_opponent_metrics(episodes, counts)
-    split, draw = config.split, config.draw_key
-    row["random"] = compute_baseline("random", env, split, indices, random_player, draw)
-    row["oracle"] = compute_baseline("oracle", env, split, indices, draw=draw)
+    where = env.id, config.split, env.played
+    row["random"] = compute_baseline("random", *where, random_player, config.draw_key)
+    row["oracle"] = compute_baseline("oracle", *where, draw=config.draw_key)
     scaled = None
     if row["random"] and row["oracle"] and row["score"] is not None:
         score, floor, ceiling = estimate_of(row, "score"), row["random"], row["oracle"]
         scaled = score.normalised(floor["score"], ceiling["ceiling"])
     row["normalised"] = scaled and round_value(scaled.value)
     row["normalised_interval"] = scaled and round_interval(scaled.interval)
-    if why := find_reference(env):
+    if why := find_reference(env.id):
         row["reference"] = why
     return row
 
 
-def _suite(rows: list[JsonObject], planned: int) -> JsonObject:
-    """Return the mean of the normalised scores over environments, with equal weights.
+def _cost(config: RunConfig, rows: list[JsonObject], prices: Prices) -> JsonObject | None:
+    """Return the cost of the recorded turns, None if a price is unknown."""
+    spent = [(config.model, rows)]
+    if config.opponent:
+        spent.append((config.opponent.model, [row["opponent"] for row in rows]))
+    total = 0.0
+    for model, turns in spent:
+        prompt = sum(row["prompt_tokens"] for row in turns)
+        completion = sum(row["completion_tokens"] for row in turns)
+        cost = compute_cost(model, prompt, completion, prices)
+        if cost is None:
+            return None
+        total += cost
+    return {"amount": round_value(total), "currency": prices.currency}
 
-    It is None if a planned environment is missing.
+
+Player = Literal["random", "oracle"]
+_METRICS = ("episodes", "success", "success_interval", "score")
+_SAMPLES = 16
+"""Episodes per instance."""
+_SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
+
+
+def compute_baseline(
+    player: Player,
+    env: str,
+    split: Split,
+    indices: Indices,
+    random_player: RandomPlayer | None = None,
+    draw: str = "",
+) -> JsonObject | None:
+    """Return the metrics of a scripted player on instances of a split, cached for the process.
+
+    `ceiling` is the best player's expected score, exact or estimated with a reference player, see
+    `find_reference`. The oracle's `score` is one sample of it. The result is None for a third-party
+    environment without an oracle, or without legal actions for the random player, unless it has the
+    given random player. `draw` is the key of the drawn split.
     """
-    scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
-    mean = mean_of(scaled) if len(scaled) == planned else None
+    if not plays(player, env, random_player is not None):
+        return None
+    # The instances of a sealed split depend on the key.
+    key_hash = open_key() if split == "sealed" else ""
+    return deepcopy(_baseline(player, env, split, indices, random_player, key_hash, draw))
+
+
+def compute_floor_and_ceiling(
+    env: str, split: Split, indices: Sequence[int], draw: str = ""
+) -> tuple[float, float]:
+    """Return the random player's mean score and the best player's expected score.
+
+    There is at least one index; `draw` is the key of the drawn split.
+    """
+    episodes = _play_episodes(RandomModel(), env, split, indices, draw)
+    floor = sum_in_order(episode.score or 0.0 for episode in episodes) / len(episodes)
+    return floor, _ceiling(episodes)
+
+
+@lru_cache(maxsize=256)
+def _baseline(  # every argument affects the metrics
+    player: Player,
+    env: str,
+    split: Split,
+    indices: Indices,
+    random_player: RandomPlayer | None,
+    _key_hash: str,
+    draw: str,
+) -> JsonObject:
+    model = RandomModel(random_player) if player == "random" else OracleModel()
+    episodes = _play_episodes(model, env, split, indices, draw)
+    metrics = compute_metrics(episodes)
     return {
-        "suite_score": mean and round_value(mean.value),
-        "suite_score_interval": mean and round_interval(mean.interval),
+        **{name: metrics[name] for name in _METRICS},
+        **({"return": metrics["return"]} if metrics["success"] is None else {}),
+        "ceiling": round_value(_ceiling(episodes)),
     }
 
 
-def _cost(config: RunConfig, rows: list[JsonObject], prices: Prices | None) -> JsonObject | None:
-    """Return the cost of the recorded turns, None if a price is unknown."""
-    if prices is None:
-        return None
-    spent = [compute_cost(config.model, *_tokens(rows), prices)]
-    if config.opponent:
-        tokens = _tokens([row["opponent"] for row in rows])
-        spent.append(compute_cost(config.opponent.model, *tokens, prices))
-    known = [part.amount for part in spent if part]
-    if len(known) < len(spent):
-        return None
-    return {"amount": round_value(sum_in_order(known)), "currency": prices.currency}
+def _play_episodes(
+    model: Model, env: str, split: Split, indices: Sequence[int], draw: str
+) -> list[EpisodeRecord]:
+    """Return the episodes of a player, which are the same in every process."""
+    tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
+    make = partial(make_env, draw=draw)
+    played = play(tasks, pair_with_rule(model, env), _SAMPLING, "plain", make=make)
+    return [drop_texts(ended.record) for ended in played if ended.record is not None]
 
 
-def _tokens(rows: list[JsonObject]) -> tuple[int, int]:
-    read = sum(row["prompt_tokens"] for row in rows)
-    return read, sum(row["completion_tokens"] for row in rows)
-
-
-def _find_random_player(config: RunConfig) -> RandomPlayer | None:
-    """Return the random player of a run, which the user must have named."""
-    if not config.random_player:
-        return None
-    player = find_random_player(config.random_player)
-    if player.identity != config.random_player_identity:
-        raise UserError(
-            f"the module of {player.name}, the run's random player, has changed since the run "
-            "began; restore it, or evaluate again with another --out"
-        )
-    return player
-
-
-def _check_key(config: RunConfig) -> None:
-    """Check that the baselines would use the same sealed instances as the run."""
-    if config.split != "sealed":
-        return
-    key, expected = open_key(), config.sealed_key_hash
-    if key != expected:
-        raise UserError(
-            f"the run used the sealed key with the hash {expected}, the current one has {key}; "
-            f"name the run's key in {KEY_FILE_VARIABLE}"
-        )
+def _ceiling(episodes: Sequence[EpisodeRecord]) -> float:
+    return sum_in_order(episode.ceiling or 0.0 for episode in episodes) / len(episodes)

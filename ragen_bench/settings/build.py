@@ -11,7 +11,7 @@ from ragen_bench.episodes.episode import SAMPLES_A_SEED
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.announcements.files import read_draw_file
+from ragen_bench.leaderboard.announcements import read_draw_file
 from ragen_bench.models import Isolation, ServerOptions
 from ragen_bench.models.agents.sandbox import has_sealed_key
 from ragen_bench.models.api.options import OPPONENT_KEY, check_url, make_extra_body, parse_header

@@ -13,10 +13,9 @@ from ragen_bench.analysis.diversity import measure_diversity
 from ragen_bench.analysis.plans import read_plan
 from ragen_bench.analysis.words import split_sentences
 from ragen_bench.environments import find_class
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.files import PackedEpisodes
 from ragen_bench.leaderboard.schema import parse_entry, read_statement
-from ragen_bench.leaderboard.strict_json import BadJsonError, parse
+from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
 from ragen_bench.models import Completion
 from ragen_bench.models.api.errors import RetryableError, describe_response, find_refused_settings
 from ragen_bench.models.api.options import ServerKey

@@ -10,13 +10,10 @@ from ragen_bench.analysis import analyse
 from ragen_bench.errors import UserError
 from ragen_bench.export.card import render_card
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.announcements.draws import DRAWS
-from ragen_bench.leaderboard.announcements.files import render_json
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.files import open_entry
-from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.announcements import DRAWS, render_json
+from ragen_bench.leaderboard.files import PackedEpisodes, open_entry
 from ragen_bench.leaderboard.schema import Entry
-from ragen_bench.leaderboard.strict_json import parse
+from ragen_bench.leaderboard.strict_json import EntryError, parse
 from ragen_bench.leaderboard.verify import Progress
 from ragen_bench.pages.leaderboard.exports import render_csv, render_json_export
 from ragen_bench.pages.leaderboard.pages import render_pages

@@ -12,15 +12,12 @@ from pydantic_core import PydanticCustomError
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.leaderboard.announcements.draws import find_draws_near
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.plausibility import Sign
-from ragen_bench.leaderboard.public_lead import find_public_leads, read_scores
-from ragen_bench.leaderboard.reproduce import compare_rerun
+from ragen_bench.leaderboard.announcements import find_draws_near
+from ragen_bench.leaderboard.plausibility import Sign, find_public_leads, read_scores
 from ragen_bench.leaderboard.rules import nondefault_settings
 from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
-from ragen_bench.leaderboard.strict_json import BadJsonError, parse
-from ragen_bench.leaderboard.verify import Check, Progress, read_entry, verify
+from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
+from ragen_bench.leaderboard.verify import Check, Progress, compare_rerun, read_entry, verify
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.draws import Draw
 from ragen_bench.runs.schema import Positive, RunConfig, RunDraw, Text, Whole

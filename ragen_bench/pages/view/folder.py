@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.directory import RunDirectory, read_run
-from ragen_bench.runs.episode_reader import EpisodeReader
+from ragen_bench.runs.directory import EpisodeReader, RunDirectory, read_run
 from ragen_bench.runs.json_lines import RESUME
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_bench.statistics import Estimate, clustered_bootstrap, mean, mean_estimate, mean_of

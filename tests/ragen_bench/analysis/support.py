@@ -6,7 +6,7 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.models import Completion
 from ragen_bench.runs.checked import read_config
-from ragen_bench.runs.config_check import config_problem
+from ragen_bench.runs.specification import config_problem
 from ragen_bench.suites import make_env
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.registration import IDS

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.episodes.groups import describe_resumption, missing, played_again
-from ragen_bench.episodes.runner import tasks_of
+from ragen_bench.episodes.runner import describe_resumption, missing, played_again, tasks_of
 
 TASKS = tasks_of({"ragen/Sokoban-v0": 7, "ragen/Bandit-v0": 4}, "val", 2)
 

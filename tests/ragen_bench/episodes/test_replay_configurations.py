@@ -7,7 +7,7 @@ import pytest
 from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError
 from ragen_bench.runs.checked import BadRecordError, read_config
-from ragen_bench.runs.config_check import config_differences, config_problem
+from ragen_bench.runs.specification import config_differences, config_problem
 from ragen_envs.registration import IDS
 from tests.ragen_bench.episodes.replayed import (
     with_changes,

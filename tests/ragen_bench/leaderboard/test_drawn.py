@@ -10,8 +10,7 @@ import pytest
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import About, compare_rerun, pack, read_entry, verify
-from ragen_bench.leaderboard.announcements.draws import draw_all, draw_for_rerun
-from ragen_bench.leaderboard.announcements.files import read_draw, render_json
+from ragen_bench.leaderboard.announcements import draw_all, draw_for_rerun, read_draw, render_json
 from ragen_bench.models import resolve
 from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.runs.draws import build_announcement, compute_commitment

@@ -15,8 +15,8 @@ from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import verify
 from ragen_bench.leaderboard.episodes import EpisodeCheck
-from ragen_bench.leaderboard.errors import EntryError
-from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.files import PackedEpisodes
+from ragen_bench.leaderboard.strict_json import EntryError
 from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.json_lines import to_line
 from tests.ragen_bench.leaderboard.entries import (

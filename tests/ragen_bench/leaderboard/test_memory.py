@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ragen_bench.episodes.episode import Episode, Task
-from ragen_bench.leaderboard.packed import write_packed
+from ragen_bench.leaderboard.files import write_packed
 from ragen_bench.models import Completion
 from ragen_bench.suites import make_env
 from tests.ragen_bench.leaderboard.entries import edit_entry, entry_json, entry_of, evaluation

@@ -158,8 +158,8 @@ def test_nothing_is_overwritten(run):
 
 
 def test_an_absurdly_long_answer_cannot_be_packed(run):
-    from ragen_bench.leaderboard.errors import EntryError
-    from ragen_bench.leaderboard.packed import write_packed
+    from ragen_bench.leaderboard.files import write_packed
+    from ragen_bench.leaderboard.strict_json import EntryError
 
     with pytest.raises(EntryError, match=r"line 1 is longer than the maximum of 4,194,304 bytes"):
         write_packed(run / "x", [{"x": "y" * (4 << 20)}])

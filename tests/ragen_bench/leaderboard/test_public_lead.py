@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 
 from ragen_bench.cli import main
 from ragen_bench.leaderboard import pack, verify
-from ragen_bench.leaderboard.public_lead import EntryScores, find_public_leads, read_local_scores
+from ragen_bench.leaderboard.plausibility import EntryScores, find_public_leads, read_local_scores
 from ragen_bench.pages.leaderboard import build_site
 from ragen_bench.statistics import Estimate, wilson
 from ragen_bench.suites import SUITES, Suite

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from ragen_bench.leaderboard import pack, verify
-from ragen_bench.leaderboard.packed import PackedEpisodes
+from ragen_bench.leaderboard.files import PackedEpisodes
 from tests.ragen_bench.leaderboard.entries import (
     ABOUT,
     entry_json,

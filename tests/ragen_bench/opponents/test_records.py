@@ -10,9 +10,8 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import ModelPair
-from ragen_bench.runs.config_check import config_differences, config_problem
-from ragen_bench.runs.resume_check import differences
-from ragen_bench.runs.specification import spec_hash
+from ragen_bench.runs.differences import find_differences
+from ragen_bench.runs.specification import config_differences, config_problem, spec_hash
 from ragen_bench.suites import make_env
 from ragen_envs.games.twenty_questions.answerer import AnswererSeat, read_reply
 from ragen_envs.games.twenty_questions.forms import Guess
@@ -82,7 +81,7 @@ def test_the_run_names_its_opponent_and_others_have_none(run, tmp_path):
     config = alone.config(resolve("random"))
     assert "opponent" not in config.as_json()
     assert config.prompt_hash != run.config.prompt_hash
-    found = differences(config.as_json(), run.config.as_json())
+    found = find_differences(config.as_json(), run.config.as_json())
     assert not any("prompt_hash" in difference for difference in found)
     assert config_problem(run.config) is None
     assert list(config_differences(run.config)) == []

@@ -10,7 +10,7 @@ from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.runs.checked import BadRecordError, read_config, read_episode
-from ragen_bench.runs.config_check import config_problem
+from ragen_bench.runs.specification import config_problem
 from tests.ragen_bench.scores.pairs import compare
 
 from .support import GAME, RULE, finish

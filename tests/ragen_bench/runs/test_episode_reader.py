@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.episode_reader import EpisodeReader
+from ragen_bench.runs.directory import EpisodeReader
 from tests.ragen_bench.pages.report.runs import episode, make_run
 
 

@@ -13,8 +13,8 @@ from ragen_bench.cli import main as bench
 from ragen_bench.episodes.replay import replay
 from ragen_bench.errors import UserError
 from ragen_bench.models.hf.model import HFModel
-from ragen_bench.runs.config_check import config_differences
 from ragen_bench.runs.directory import read_run
+from ragen_bench.runs.specification import config_differences
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.episodes import rollout_specs

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ragen_starpo.studies.estimates import StudyEstimate, over_seeds, over_seeds_and_instances
+from ragen_starpo.studies.judging import StudyEstimate, over_seeds, over_seeds_and_instances
 
 
 @given(

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.studies.estimates import StudyEstimate, over_seeds
-from ragen_starpo.studies.judging import decide, judge_claims
+from ragen_starpo.studies.judging import StudyEstimate, decide, judge_claims, over_seeds
 from ragen_starpo.studies.outcomes import Outcome
 from ragen_starpo.studies.study import Arm, Claim, Model, Study
 

@@ -8,10 +8,9 @@ from ragen_bench.cli.main import parser as bench_parser
 from ragen_bench.errors import UserError
 from ragen_starpo.cli.main import main
 from ragen_starpo.cli.main import parser as train_parser
-from ragen_starpo.studies.jobs import model_jobs, run_jobs
+from ragen_starpo.studies.jobs import count_seeds, model_jobs, run_jobs
 from ragen_starpo.studies.pages import make_pages
 from ragen_starpo.studies.results import make_results
-from ragen_starpo.studies.running import count_seeds
 from ragen_starpo.studies.study import list_studies, read_study
 
 pytestmark = pytest.mark.slow

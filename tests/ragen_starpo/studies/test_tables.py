@@ -1,7 +1,7 @@
 """The tables of a study: figures of thoughts stand in them where there are any."""
 
 from ragen_bench.pages.formats import NONE
-from ragen_starpo.studies.tables import (
+from ragen_starpo.studies.pages import (
     NOTES,
     explain_arm_columns,
     list_arm_columns,

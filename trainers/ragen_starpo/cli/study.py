@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from ragen_starpo.commands import Commands, Stage
-    from ragen_starpo.studies.jobs import Job
+    from ragen_starpo.studies.jobs import Job, OnStage, RemainingTime
     from ragen_starpo.studies.results import Results
-    from ragen_starpo.studies.running import OnStage, RemainingTime
     from ragen_starpo.studies.study import Scale, Study
 
 
@@ -75,11 +74,10 @@ class StudyCommand(Command):
         """Run the missing jobs, write the pages, print the verdicts; return the failed jobs."""
         from ragen_bench.runs.atomic import write_text
         from ragen_bench.terminal.console import plain_console
-        from ragen_starpo.studies.earlier import EarlierRuns, read_earlier_runs
-        from ragen_starpo.studies.jobs import model_jobs, run_jobs
+        from ragen_starpo.studies.jobs import count_seeds, lock_study, model_jobs, run_jobs
+        from ragen_starpo.studies.outcomes import EarlierRuns, read_earlier_runs
         from ragen_starpo.studies.pages import make_pages
         from ragen_starpo.studies.results import make_results
-        from ragen_starpo.studies.running import count_seeds, lock_study
 
         console, folder = plain_console(), self.out.resolve()
         earlier = read_earlier_runs(self.earlier, study, scale) if self.earlier else EarlierRuns()
@@ -126,7 +124,7 @@ class StudyCommand(Command):
     ) -> list[str]:
         """Make the models and run all runs whose model was made; return the failed jobs."""
         from ragen_starpo.cli.progress import make_progress_bar
-        from ragen_starpo.studies.running import RemainingTime, lock_models, run_jobs_in_threads
+        from ragen_starpo.studies.jobs import RemainingTime, lock_models, run_jobs_in_threads
 
         folder = self.out.resolve()
         remaining = RemainingTime([*models, *runs], self.jobs)
@@ -191,7 +189,7 @@ def sigterm_as_interrupt() -> Iterator[None]:
 def _verdict_table(results: Results) -> object:
     from rich.table import Table
 
-    from ragen_starpo.studies.tables import make_verdict_rows
+    from ragen_starpo.studies.pages import make_verdict_rows
 
     table = Table(box=None, pad_edge=False)
     for name in ("verdict", "difference", "interval"):

@@ -14,7 +14,7 @@ from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.statistics import mean_interval
 from ragen_envs.core.instances import Split
 from ragen_starpo.demo.stages import MODELS, Game, evaluation_folder
-from ragen_starpo.studies.estimates import Values, over_seeds
+from ragen_starpo.studies.judging import Values, over_seeds
 
 _RESAMPLES = 4000
 Results: TypeAlias = dict[str, Any]

@@ -1,25 +1,106 @@
-"""Judges a study's claims by the outcomes of its runs."""
+"""Judges a study's claims by estimates of differences over seeds and instances."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
 
 from ragen_bench.statistics import holm
 from ragen_bench.suites import env_id
-from ragen_starpo.studies.estimates import (
-    StudyEstimate,
-    Values,
-    over_seeds,
-    over_seeds_and_instances,
-)
-from ragen_starpo.studies.metrics import BY_INSTANCE
+from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.studies.outcomes import ByInstance, Outcome
-from ragen_starpo.studies.study import Claim, Study
+from ragen_starpo.studies.study import BY_INSTANCE, Claim, Study
+
+Values: TypeAlias = NDArray[np.float64]
+_ROUNDING = 1e-12
+"""Values of order 1 that differ by at most this are equal."""
+
+
+@dataclass(frozen=True)
+class StudyEstimate:
+    """A mean over seeds and instances with its standard error.
+
+    Student's t has one degree of freedom less than the seeds. There are fewer seeds than instances,
+    so intervals are conservative. `seeds_differ` is True if the seeds have different values.
+    """
+
+    mean: float
+    error: float
+    seeds: int
+    seeds_differ: bool
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the two-sided interval of a level in (0, 1)."""
+        half = self._quantile((1 + level) / 2) * self.error
+        return self.mean - half, self.mean + half
+
+    def p_value(self, margin: float) -> float:
+        """Return the two-sided p-value of the mean being equal to the margin.
+
+        Equal values of all seeds do not show their spread, so their p-value is at least that of
+        the sign test: 0.0625 for five seeds.
+        """
+        distance = abs(self.mean - margin)
+        if distance <= _ROUNDING * max(1.0, abs(self.mean)):
+            return 1.0
+        from_t = 2 * float(stdtr(self.seeds - 1, -distance / self.error)) if self.error else 0.0
+        return from_t if self.seeds_differ else max(from_t, 0.5 ** (self.seeds - 1))
+
+    def detectable(self, level: float, power: float = 0.8) -> float | None:
+        """Return the smallest distance from the margin that is detected with a probability `power`.
+
+        The error is taken as known, so a few seeds need a larger distance. None if all seeds have
+        the same value.
+        """
+        if not self.seeds_differ:
+            return None
+        return (self._quantile((1 + level) / 2) + self._quantile(power)) * self.error
+
+    def _quantile(self, probability: float) -> float:
+        return float(stdtrit(self.seeds - 1, probability))
+
+
+def over_seeds_and_instances(environments: Sequence[Values]) -> StudyEstimate:
+    """Return the mean of a value for each seed on each instance, both drawn at random.
+
+    Each environment's values are (seeds, instances), at least two of each, with the same seeds.
+    Every seed plays every instance. The variance of the mean is the variance over seeds plus the
+    contribution of instances in the two-way random-effects layout without replication (Cornfield
+    and Tukey 1956, Annals of Mathematical Statistics 27). Instances of different environments are
+    independent, and each environment has the same weight.
+    """
+    means = np.mean([values.mean(axis=1) for values in environments], axis=0)
+    added = sum_in_order(map(_instance_variance, environments)) / len(environments) ** 2
+    return over_seeds(means, added)
+
+
+def over_seeds(by_seed: Values, added: float = 0.0) -> StudyEstimate:
+    """Return the mean of one value for each of at least two seeds, (seeds,).
+
+    A further source of variance may be added to that of the mean.
+    """
+    mean = float(by_seed.mean())
+    differ = float(np.ptp(by_seed)) > _ROUNDING * max(1.0, abs(mean))
+    variance = float(by_seed.var(ddof=1)) / len(by_seed) if differ else 0.0
+    return StudyEstimate(mean, math.sqrt(variance + added), len(by_seed), differ)
+
+
+def _instance_variance(values: Values) -> float:
+    """Return the contribution of the draw of instances to the variance of the mean."""
+    seeds, instances = values.shape
+    by_instance = values.mean(axis=0)
+    residuals = values - values.mean(axis=1)[:, None] - by_instance[None, :] + values.mean()
+    square = seeds * float(by_instance.var(ddof=1))
+    residual = float((residuals**2).sum()) / ((seeds - 1) * (instances - 1))
+    return float(max(0.0, square - residual) / values.size)
+
 
 Word: TypeAlias = Literal["held", "not held", "undecided"]
 ByRun: TypeAlias = Mapping[tuple[str, int], Outcome]
@@ -34,10 +115,7 @@ class Verdict:
     Attributes:
         word: `held` if the whole interval is above the margin, `not held` if it is below,
             `undecided` if the margin is inside.
-        mean: The difference.
-        interval: Interval at `level`.
-        level: The level that Holm's correction leaves to this claim.
-        margin: The claim's margin.
+        interval: Interval at `level`, which Holm's correction leaves to this claim.
         p_value: Two-sided p-value of the difference being equal to the margin, corrected.
         detectable: Smallest distance from the margin that is detected at 80 % power; None if all
             seeds have the same difference.
@@ -54,14 +132,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its verdict.
+    """A claim with its verdict, or None and the problem, such as the runs that lack the metric.
 
-    Attributes:
-        claim: The claim.
-        verdict: None if it cannot be judged yet.
-        problem: Reason that it cannot be judged, such as the runs that lack the metric.
-        differences: The difference for each seed, or for each seed with a collapse if the claim is
-            about collapsed runs. Empty if it cannot be judged.
+    It has the difference for each seed, or for each seed with a collapse if the claim is about
+    collapsed runs.
     """
 
     claim: Claim
@@ -77,38 +151,34 @@ def judge_claims(
 
     A claim is not judged if a run lacks its metric, since the run may have failed because of what
     the claim is about. It still counts in Holm's correction, as the last one.
-
-    Args:
-        study: The study.
-        outcomes: Outcomes of all its runs.
-        seeds: Seeds of each arm.
     """
     by_run = {(outcome.arm, outcome.seed): outcome for outcome in outcomes}
     problems = [_find_problem(claim, by_run, seeds) for claim in study.claims]
-    values = [
-        None if problem else _values(claim, by_run, seeds)
-        for claim, problem in zip(study.claims, problems, strict=True)
-    ]
-    known = [
-        (_estimate(differences), claim.margin)
-        for claim, differences in zip(study.claims, values, strict=True)
-        if differences is not None
-    ]
-    verdicts = iter(decide(known, unjudged=len(study.claims) - len(known)))
-    return [
-        JudgedClaim(claim, None, problem, [])
-        if differences is None
-        else JudgedClaim(claim, next(verdicts), "", [float(each) for each in _by_seed(differences)])
-        for claim, problem, differences in zip(study.claims, problems, values, strict=True)
-    ]
+    estimates, by_seed = [], []
+    for claim, problem in zip(study.claims, problems, strict=True):
+        if problem:
+            continue
+        values = _values(claim, by_run, seeds)
+        if isinstance(values, list):
+            estimate = over_seeds_and_instances(values)
+            values = np.mean([of_env.mean(axis=1) for of_env in values], axis=0)
+        else:
+            estimate = over_seeds(values)
+        estimates.append((estimate, claim.margin))
+        by_seed.append([float(value) for value in values])
+    verdicts = decide(estimates, unjudged=len(study.claims) - len(estimates))
+    judged = zip(verdicts, by_seed, strict=True)
+    claims = []
+    for claim, problem in zip(study.claims, problems, strict=True):
+        verdict, differences = (None, []) if problem else next(judged)
+        claims.append(JudgedClaim(claim, verdict, problem, differences))
+    return claims
 
 
 def decide(estimates: Sequence[tuple[StudyEstimate, float]], unjudged: int = 0) -> list[Verdict]:
-    """Return the verdicts of a study's claims, corrected for their number by Holm's method.
+    """Return the verdicts on differences and margins, corrected for their number by Holm's method.
 
-    Args:
-        estimates: By claim, the difference and the margin.
-        unjudged: Number of claims that cannot be judged yet; they count with a p-value of 1.
+    Claims that cannot be judged yet count with a p-value of 1.
     """
     p_values = [estimate.p_value(margin) for estimate, margin in estimates]
     corrected = holm([*p_values, *(1.0 for _ in range(unjudged))])
@@ -120,16 +190,15 @@ def decide(estimates: Sequence[tuple[StudyEstimate, float]], unjudged: int = 0) 
         if previous < 1 - LEVEL:
             level = 1 - (1 - LEVEL) / (len(corrected) - rank)
         previous = corrected[place]
-        by_place[place] = _verdict(*estimates[place], level, previous)
+        estimate, margin = estimates[place]
+        word: Word = "undecided"
+        if previous < 1 - LEVEL:
+            word = "held" if estimate.mean > margin else "not held"
+        interval, detectable = estimate.interval(level), estimate.detectable(level)
+        by_place[place] = Verdict(
+            word, estimate.mean, interval, level, margin, previous, detectable
+        )
     return [by_place[place] for place in range(len(estimates))]
-
-
-def _verdict(estimate: StudyEstimate, margin: float, level: float, p_value: float) -> Verdict:
-    word: Word = "undecided"
-    if p_value < 1 - LEVEL:
-        word = "held" if estimate.mean > margin else "not held"
-    interval, detectable = estimate.interval(level), estimate.detectable(level)
-    return Verdict(word, estimate.mean, interval, level, margin, p_value, detectable)
 
 
 def _find_problem(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> str:
@@ -141,7 +210,12 @@ def _find_problem(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> str:
     for run in runs:
         if run.problem:
             problems.append(f"{run.folder}: {run.problem}")
-        elif not _has_metric(run, claim) and (claim.among == "all" or run.figures.get("collapsed")):
+            continue
+        if claim.figure in BY_INSTANCE:
+            has_metric = bool(_by_instance(run, claim))
+        else:
+            has_metric = run.figures.get(_metric_name(claim)) is not None
+        if not has_metric and (claim.among == "all" or run.figures.get("collapsed")):
             problems.append(f"{run.folder}: has no {claim.figure}{in_env}")
     if (
         not problems
@@ -150,19 +224,15 @@ def _find_problem(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> str:
     ):
         problems.append("runs of fewer than two seeds collapsed")
     if not problems and claim.figure in BY_INSTANCE:
-        instances = _count_instances(runs[0], claim)
+        first, *counts = [
+            {env: len(values) for env, values in _by_instance(run, claim).items()} for run in runs
+        ]
         problems += [
             f"{run.folder} was tested on other instances than {runs[0].folder}"
-            for run in runs
-            if _count_instances(run, claim) != instances
+            for run, count in zip(runs[1:], counts, strict=True)
+            if count != first
         ]
     return "; ".join(problems)
-
-
-def _has_metric(run: Outcome, claim: Claim) -> bool:
-    if claim.figure in BY_INSTANCE:
-        return bool(_by_instance(run, claim))
-    return run.figures.get(_metric_name(claim)) is not None
 
 
 def _metric_name(claim: Claim) -> str:
@@ -177,10 +247,6 @@ def _by_instance(run: Outcome, claim: Claim) -> ByInstance:
         for env, of_env in values.items()
         if claim.env in ("", env.partition("/")[2], env)
     }
-
-
-def _count_instances(run: Outcome, claim: Claim) -> dict[str, int]:
-    return {env: len(values) for env, values in _by_instance(run, claim).items()}
 
 
 def _values(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> Values | list[Values]:
@@ -226,14 +292,3 @@ def _difference(
 
     plus = mean_of_arms(claim.plus)
     return plus - mean_of_arms(claim.minus) if claim.minus else plus
-
-
-def _estimate(values: Values | list[Values]) -> StudyEstimate:
-    return over_seeds_and_instances(values) if isinstance(values, list) else over_seeds(values)
-
-
-def _by_seed(values: Values | list[Values]) -> Values:
-    if isinstance(values, list):
-        means: Values = np.mean([of_env.mean(axis=1) for of_env in values], axis=0)
-        return means
-    return values

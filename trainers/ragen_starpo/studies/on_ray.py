@@ -7,7 +7,7 @@ import logging
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import ray
 from ray.exceptions import RayError, TaskCancelledError
@@ -21,16 +21,12 @@ _NOT_THERE = -1
 
 
 class RayCommands(Commands):
-    """Runs each stage on one core of any machine, and on GPUs if the study uses them.
-
-    Args:
-        gpus: Number of GPUs reserved for each command.
-    """
+    """Runs each stage on one core of any machine, and on `gpus` GPUs if the study uses them."""
 
     def __init__(self, gpus: int) -> None:
         super().__init__()
-        self._task: Any = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(_run_here)
-        self._tasks: set[Any] = set()
+        self._task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=0)(_run_here)
+        self._tasks: set[ray.ObjectRef[tuple[int, str]]] = set()
 
     def stop(self) -> None:
         """Terminate the running commands and start no others."""
@@ -63,13 +59,9 @@ class RayCommands(Commands):
 
 @contextlib.contextmanager
 def join_cluster(address: str) -> Iterator[None]:
-    """Join a Ray cluster while a study runs.
+    """Join the Ray cluster with its head node at `HOST:PORT` while a study runs.
 
-    Args:
-        address: `HOST:PORT` of its head node.
-
-    Raises:
-        UserError: No cluster answers there, or Ray does not start.
+    A UserError is raised if no cluster answers there, or Ray does not start.
     """
     check_address(address)
     try:

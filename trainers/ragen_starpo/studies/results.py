@@ -6,18 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from ragen_starpo.studies.earlier import Band, EarlierRuns
-from ragen_starpo.studies.estimates import over_seeds
+from ragen_bench.json_types import JsonObject
 from ragen_starpo.studies.jobs import run_name
-from ragen_starpo.studies.judging import JudgedClaim, judge_claims
-from ragen_starpo.studies.outcomes import Outcome, read_outcome
+from ragen_starpo.studies.judging import judge_claims, over_seeds
+from ragen_starpo.studies.outcomes import Band, EarlierRuns, Outcome, read_outcome
 from ragen_starpo.studies.study import Scale, Study
 
-Results: TypeAlias = dict[str, Any]
+Results: TypeAlias = JsonObject
 _SCHEMA = 1
 _LEVEL = 0.95
 CURVES = {
@@ -36,18 +35,12 @@ def make_results(
 ) -> Results:
     """Return the results of a study's runs so far.
 
-    Args:
-        study: The study.
-        scale: Scale of its recipes.
-        seeds: Number of seeds of each arm, at least as many as the earlier runs have.
-        folder: Folder of the study.
-        earlier: Runs of an earlier `study.json`, which replace those of the folder.
-
-    Returns:
-        `schema`, `study`, `scale`, `seeds`; `arms`, each with its `name`, its `figures` as `mean`
-        and 95 % `interval` over seeds (Student's t; None if a run lacks the metric), and its
-        `curves`, the band of its finished runs by metric; `claims`, each with its `verdict`;
-        `runs`; `earlier`, the number of earlier `runs` and the `sha256` of their file, or None.
+    Each arm has `seeds` seeds, at least as many as the earlier runs, which replace those of the
+    folder. The results are `schema`, `study`, `scale`, `seeds`; `arms`, each with its `name`, its
+    `figures` as `mean` and 95 % `interval` over seeds (Student's t; None if a run lacks the
+    metric), and its `curves`, the band of its finished runs by metric; `claims`, each with its
+    `verdict`; `runs`; `earlier`, the number of earlier `runs` and the `sha256` of their file, or
+    None.
     """
     numbers, elsewhere = study.seed_range(seeds), earlier or EarlierRuns()
     outcomes = [
@@ -64,23 +57,24 @@ def make_results(
             _arm_as_json(arm, [run for run in outcomes if run.arm == arm], elsewhere)
             for arm in study.arms
         ],
-        "claims": [_claim_as_json(claim) for claim in judge_claims(study, outcomes, numbers)],
+        "claims": [
+            {
+                **json.loads(json.dumps(asdict(judged.claim))),
+                "verdict": asdict(judged.verdict) if judged.verdict else None,
+                "problem": judged.problem,
+                "differences": judged.differences,
+            }
+            for judged in judge_claims(study, outcomes, numbers)
+        ],
         "runs": [run.as_json() for run in outcomes],
         "earlier": earlier and {"runs": len(earlier.outcomes), "sha256": earlier.sha256},
     }
 
 
-def _claim_as_json(claim: JudgedClaim) -> Results:
-    return {
-        **json.loads(json.dumps(asdict(claim.claim))),
-        "verdict": asdict(claim.verdict) if claim.verdict else None,
-        "problem": claim.problem,
-        "differences": claim.differences,
-    }
-
-
 def _arm_as_json(name: str, outcomes: Sequence[Outcome], earlier: EarlierRuns) -> Results:
     metrics = dict.fromkeys(metric for run in outcomes for metric in run.figures)
+    finished = [run for run in outcomes if not run.problem and run.folder not in earlier.outcomes]
+    counts = sum(run.arm == name for run in earlier.outcomes.values()), len(finished)
     return {
         "name": name,
         "figures": {
@@ -91,30 +85,19 @@ def _arm_as_json(name: str, outcomes: Sequence[Outcome], earlier: EarlierRuns) -
                 for metric in metrics
             },
         },
-        "curves": _bands(name, outcomes, earlier),
-    }
-
-
-def _bands(arm: str, outcomes: Sequence[Outcome], earlier: EarlierRuns) -> dict[str, Band]:
-    """Return the bands of an arm's finished runs."""
-    here = [run for run in outcomes if not run.problem and run.folder not in earlier.outcomes]
-    counts = earlier.count_runs(arm), len(here)
-    return {
-        name: join_bands(
-            earlier.bands.get(arm, {}).get(name, []),
-            make_band([run.curves.get(name, []) for run in here]),
-            counts,
-        )
-        for name in CURVES
+        "curves": {
+            curve: join_bands(
+                earlier.bands.get(name, {}).get(curve, []),
+                make_band([run.curves.get(curve, []) for run in finished]),
+                counts,
+            )
+            for curve in CURVES
+        },
     }
 
 
 def make_band(curves: Sequence[Sequence[tuple[int, float]]]) -> Band:
-    """Return the band of several runs; empty for no runs.
-
-    Args:
-        curves: Iterations and values of each run.
-    """
+    """Return the band of several runs' iterations and values; empty for no runs."""
     by_run = [dict(points) for points in curves]
     common = sorted(set.intersection(*map(set, by_run))) if by_run else []
     values = {iteration: [points[iteration] for points in by_run] for iteration in common}
@@ -122,13 +105,7 @@ def make_band(curves: Sequence[Sequence[tuple[int, float]]]) -> Band:
 
 
 def join_bands(one: Band, other: Band, counts: tuple[int, int]) -> Band:
-    """Return the band of all runs of two bands.
-
-    Args:
-        one: A band.
-        other: Another band.
-        counts: Number of runs in each. The band of no runs is ignored.
-    """
+    """Return the band of all runs of two bands of `counts` runs; that of no runs is ignored."""
     if not all(counts):
         return one if counts[0] else other
     by_iteration = {int(point[0]): point for point in other}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from scipy.stats import spearmanr
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.json_lines import read_whole
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.diagnostics.cost import list_milestones, sum_cost
@@ -22,22 +23,18 @@ _MIN_RANKED = 4
 """Minimum number of iterations of a rank correlation."""
 _SUCCESS, _ENTROPY = "rollout/success", "policy/entropy"
 _INFORMATION, _LENGTH = "thoughts/mutual_information", "rollout/think_characters"
-_ANALYSIS = "analysis.json"
+ANALYSIS = "analysis.json"
+"""File in an evaluation's folder."""
 
 
 def measure_training(run: TrainingRun, target: float | None) -> RunMetrics:
     """Return all metrics that follow from the files of a training run.
 
-    Args:
-        run: The training run.
-        target: Success on val that `tokens_to_target` refers to.
-
-    Returns:
-        Success on val: `start`, `best`, `last`; `rise` (best - start), `gain` (last - start) and
-        `fall` (best - last). Cost of the whole run: `trained_tokens`, `generated_tokens`,
-        `environment_turns`, `seconds`; `tokens_to_target`, trained tokens until the first
-        validation that reaches the target, 0 if the first model does. And the metrics of
-        `measure_rollouts`, `measure_collapse`, `measure_information`, `measure_thought_length`.
+    Success on val: `start`, `best`, `last`; `rise` (best - start), `gain` (last - start) and `fall`
+    (best - last). Cost of the whole run: `trained_tokens`, `generated_tokens`, `environment_turns`,
+    `seconds`; `tokens_to_target`, trained tokens until the first validation that reaches the
+    target, 0 if the first model does. And the metrics of `measure_rollouts`, `measure_collapse`,
+    `measure_information`, `measure_thought_length`.
     """
     validated = [line["val/success"] for line in run.metrics if "val/success" in line]
     start = run.start.get("val/success")
@@ -70,10 +67,9 @@ def measure_training(run: TrainingRun, target: float | None) -> RunMetrics:
 def measure_rollouts(run: TrainingRun) -> RunMetrics:
     """Return the success of the rollouts, which play new train instances in each iteration.
 
-    Returns:
-        Moving averages of five iterations: `rollouts_start`, the first; `rollouts_best`, the
-        highest; `rollouts_last`, the last; `rollouts_rise`, the highest less the first. And
-        `rollouts_mean`, over all iterations. None for a run of fewer than five iterations.
+    Moving averages of five iterations: `rollouts_start`, the first; `rollouts_best`, the highest;
+    `rollouts_last`, the last; `rollouts_rise`, the highest less the first. And `rollouts_mean`,
+    over all iterations. None for a run of fewer than five iterations.
     """
     success = [line[_SUCCESS] for line in run.metrics]
     averages = _moving_averages(success)
@@ -92,14 +88,13 @@ def measure_rollouts(run: TrainingRun) -> RunMetrics:
 def measure_collapse(run: TrainingRun) -> RunMetrics:
     """Return whether the rollouts' success collapsed, and which signs came before.
 
-    Returns:
-        `collapsed`, 1 if success falls for good (see `find_lasting_fall`); `collapse_iteration`,
-        the iteration of that fall, or the number of iterations; `warned`, 1 if the monitor warned
-        no later than a collapse; `warning_right`, 1 if the monitor warned exactly when there was a
-        collapse. For runs that collapsed, the lead in iterations: `warning_lead` of the first
-        warning, `deviation_lead` and `entropy_lead` of the lasting fall of the reward's standard
-        deviation and of the entropy, `gradient_lead` of the lasting rise of the gradient norm. A
-        sign that never comes counts as coming after the last iteration.
+    `collapsed`, 1 if success falls for good (see `find_lasting_fall`); `collapse_iteration`, the
+    iteration of that fall, or the number of iterations; `warned`, 1 if the monitor warned no later
+    than a collapse; `warning_right`, 1 if the monitor warned exactly when there was a collapse. For
+    runs that collapsed, the lead in iterations: `warning_lead` of the first warning,
+    `deviation_lead` and `entropy_lead` of the lasting fall of the reward's standard deviation and
+    of the entropy, `gradient_lead` of the lasting rise of the gradient norm. A sign that never
+    comes counts as coming after the last iteration.
     """
     end = len(run.metrics)
     collapse = find_lasting_fall([line[_SUCCESS] for line in run.metrics])
@@ -125,14 +120,10 @@ def measure_collapse(run: TrainingRun) -> RunMetrics:
 
 
 def find_lasting_fall(values: Sequence[float]) -> int | None:
-    """Return the iteration from which a metric stays at or below half of its peak.
+    """Return the iteration from which a non-negative metric stays at or below half of its peak.
 
-    Args:
-        values: Non-negative values by iteration.
-
-    Returns:
-        The first iteration whose moving average, like all later ones, is at most half of the
-        highest; None if the last average is above that, or all values are 0.
+    It is the first iteration whose moving average, like all later ones, is at most half of the
+    highest; None if the last average is above that, or all values are 0.
     """
     averages = _moving_averages(values)
     peak = max(averages, default=0.0)
@@ -142,14 +133,10 @@ def find_lasting_fall(values: Sequence[float]) -> int | None:
 
 
 def find_lasting_rise(values: Sequence[float]) -> int | None:
-    """Return the iteration from which a metric stays at or above twice its first moving average.
+    """Return the iteration from which a non-negative metric stays at or above twice its start.
 
-    Args:
-        values: Non-negative values by iteration.
-
-    Returns:
-        The first iteration whose moving average, like all later ones, is at least twice the first;
-        None if the last average is below that, or the first is 0.
+    It is the first iteration whose moving average, like all later ones, is at least twice the
+    first; None if the last average is below that, or the first is 0.
     """
     averages = _moving_averages(values)
     if not averages or not averages[0] or averages[-1] < 2 * averages[0]:
@@ -160,14 +147,12 @@ def find_lasting_rise(values: Sequence[float]) -> int | None:
 def measure_information(run: TrainingRun) -> RunMetrics:
     """Return how well the information of thoughts, and the entropy, predict rollout success.
 
-    RAGEN-2 (arXiv 2604.06268) compares these rank correlations.
-
-    Returns:
-        Spearman's rank correlations with success over the iterations whose thoughts were measured:
-        `information_rank`, of the mutual information of thoughts and contexts; `entropy_rank`, of
-        the policy's entropy; `rank_gain`, the first less the second. None for fewer than four
-        iterations, or if one of the metrics is constant. And `information_last`, the mean mutual
-        information in nats of the last five such iterations, None if there are fewer.
+    RAGEN-2 (arXiv 2604.06268) compares these rank correlations: Spearman's with success over the
+    iterations whose thoughts were measured, `information_rank` of the mutual information of
+    thoughts and contexts, `entropy_rank` of the policy's entropy, and `rank_gain`, the first less
+    the second. None for fewer than four iterations, or if one of the metrics is constant. And
+    `information_last`, the mean mutual information in nats of the last five such iterations, None
+    if there are fewer.
     """
     lines = [line for line in run.metrics if _INFORMATION in line and _ENTROPY in line]
     last = [line[_INFORMATION] for line in lines[-_WINDOW:]]
@@ -185,10 +170,9 @@ def measure_information(run: TrainingRun) -> RunMetrics:
 def measure_thought_length(run: TrainingRun) -> RunMetrics:
     """Return the length of thoughts in characters (RAGEN, arXiv 2504.20073, figure 11).
 
-    Returns:
-        Means of the first and the last five iterations, `thought_length_start` and
-        `thought_length_last`, and their difference, `thought_length_fall`. Empty for a run without
-        thoughts, or of fewer than five iterations.
+    Means of the first and the last five iterations, `thought_length_start` and
+    `thought_length_last`, and their difference, `thought_length_fall`. Empty for a run without
+    thoughts, or of fewer than five iterations.
     """
     lengths = [line[_LENGTH] for line in run.metrics if _LENGTH in line]
     if len(lengths) < _WINDOW or not any(lengths):
@@ -204,65 +188,47 @@ def measure_thought_length(run: TrainingRun) -> RunMetrics:
 def measure_thoughts(folder: Path) -> RunMetrics:
     """Return the metrics of thoughts on the test split; empty if they were not analysed.
 
-    Args:
-        folder: Folder of the run in the study.
-
-    Returns:
-        `agreement`, the fraction of plans in thoughts that the response follows, and `truth`, the
-        fraction of true claims, both of the last model; `agreement_start` and `truth_start`, of the
-        first model; `agreement_gain` and `truth_gain`, their differences.
+    `agreement`, the fraction of plans in thoughts that the response follows, and `truth`, the
+    fraction of true claims, both of the last model; `agreement_start` and `truth_start`, of the
+    first model; `agreement_gain` and `truth_gain`, their differences.
     """
-    if not all((folder / test / _ANALYSIS).exists() for test in (BEFORE, TEST)):
+    if not all((folder / test / ANALYSIS).exists() for test in (BEFORE, TEST)):
         return {}
     start, last = (
-        [row["reasoning"] for row in read_whole(folder / test / _ANALYSIS)["envs"]]
+        [row["reasoning"] for row in read_whole(folder / test / ANALYSIS)["envs"]]
         for test in (BEFORE, TEST)
     )
     metrics: RunMetrics = {}
     for measure, name in (("plans", "agreement"), ("claims", "truth")):
         before, after = (
-            _mean_of_known(row[measure][name] for row in rows) for rows in (start, last)
+            fmean(known) if (known := [x for x in values if x is not None]) else None
+            for values in ([row[measure][name] for row in rows] for rows in (start, last))
         )
         gain = None if before is None or after is None else after - before
         metrics |= {f"{name}_start": before, name: after, f"{name}_gain": gain}
     return metrics
 
 
-def measure_failures(folder: Path) -> RunMetrics:
-    """Return `compare_failures` of a run's test; empty if the test was not analysed."""
-    file = folder / TEST / _ANALYSIS
-    return compare_failures(read_whole(file)["envs"]) if file.exists() else {}
-
-
-def compare_failures(envs: Sequence[Mapping[str, Any]]) -> RunMetrics:
-    """Return how similar the causes of failure are in several environments.
+def compare_failures(envs: Sequence[JsonObject]) -> RunMetrics:
+    """Return how similar the causes of failure are in the environments of an `analysis.json`.
 
     The similarity of two environments is the sum over labels of the smaller of the label's two
     fractions of failed episodes: 1 for equal fractions, 0 if no label occurs in both.
-
-    Args:
-        envs: Rows of `analysis.json`. Each later environment is compared with the first.
-
-    Returns:
-        `failures_alike`, the mean similarity, and `failures_alike/ENV` for each later environment;
-        None where the model never failed. Empty for a single environment.
+    `failures_alike/ENV` compares each later environment with the first, and `failures_alike` is the
+    mean; None where the model never failed. Empty for a single environment.
     """
     if len(envs) < 2:
         return {}
-    (_, first), *others = [(row["env"], _label_rates(row)) for row in envs]
-    alike = {f"failures_alike/{env}": _overlap(first, rates) for env, rates in others}
+    first, *others = [
+        {failure["label"]: failure["episodes"] / row["failed"] for failure in row["failures"]}
+        for row in envs
+    ]
+    alike: RunMetrics = {}
+    for row, other in zip(envs[1:], others, strict=True):
+        overlap = (min(rate, other.get(label, 0.0)) for label, rate in sorted(first.items()))
+        alike[f"failures_alike/{row['env']}"] = sum_in_order(overlap) if first and other else None
     known = [value for value in alike.values() if value is not None]
     return {"failures_alike": fmean(known) if len(known) == len(others) else None, **alike}
-
-
-def _label_rates(row: Mapping[str, Any]) -> dict[str, float]:
-    return {failure["label"]: failure["episodes"] / row["failed"] for failure in row["failures"]}
-
-
-def _overlap(one: Mapping[str, float], other: Mapping[str, float]) -> float | None:
-    if not one or not other:
-        return None
-    return sum_in_order(min(rate, other.get(label, 0.0)) for label, rate in sorted(one.items()))
 
 
 def _moving_averages(values: Sequence[float]) -> list[float]:
@@ -282,8 +248,3 @@ def _rank(lines: Sequence[Mapping[str, float]], name: str) -> float | None:
     if len(lines) < _MIN_RANKED or len(set(values)) < 2 or len(set(success)) < 2:
         return None
     return float(spearmanr(values, success).statistic)
-
-
-def _mean_of_known(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import field
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
@@ -25,7 +25,75 @@ from ragen_starpo.recipes.sections import (
     Share,
     UpToHeldOut,
 )
-from ragen_starpo.studies.metrics import BY_ENV, BY_INSTANCE, METRICS
+
+
+class Metric(NamedTuple):
+    """A metric of a run.
+
+    Attributes:
+        unit: `percent` for a rate of episodes or runs, `rank` for a rank correlation.
+        heading: Heading of its column in the tables; empty for a metric without a column.
+        needs: Required measurement of a run: `test` or `val` success, the mutual `information` of
+            thoughts, or `thoughts` at all.
+        per_run: True if the table of runs has the column too.
+    """
+
+    unit: Literal["percent", "rank", "number"]
+    heading: str = ""
+    needs: Literal["", "test", "val", "information", "thoughts"] = ""
+    per_run: bool = True
+
+
+METRICS = {
+    "start": Metric("percent", "start", "val"),
+    "best": Metric("percent", "best", "val"),
+    "last": Metric("percent", "last", "val"),
+    "rise": Metric("percent", needs="val"),
+    "gain": Metric("percent", needs="val"),
+    "fall": Metric("percent", needs="val"),
+    "test_start": Metric("percent", "test before", "test"),
+    "test": Metric("percent", "test", "test"),
+    "test_gain": Metric("percent", "test gain", "test"),
+    "rollouts_start": Metric("percent", "rollouts at first"),
+    "rollouts_best": Metric("percent", "rollouts at best"),
+    "rollouts_last": Metric("percent", "rollouts at last"),
+    "rollouts_rise": Metric("percent"),
+    "rollouts_mean": Metric("percent", "rollouts on average"),
+    "collapsed": Metric("percent", "collapsed", per_run=False),
+    "collapse_iteration": Metric("number", "collapse at"),
+    "warned": Metric("percent"),
+    "warning_right": Metric("percent"),
+    "warning_lead": Metric("number"),
+    "deviation_lead": Metric("number"),
+    "entropy_lead": Metric("number"),
+    "gradient_lead": Metric("number"),
+    "trained_tokens": Metric("number", "trained tokens", per_run=False),
+    "generated_tokens": Metric("number"),
+    "environment_turns": Metric("number", "turns", per_run=False),
+    "seconds": Metric("number", "seconds"),
+    "tokens_to_target": Metric("number", "tokens to target", "val", per_run=False),
+    "information_rank": Metric("rank", "rank of information", "information"),
+    "entropy_rank": Metric("rank", "rank of entropy", "information"),
+    "rank_gain": Metric("rank", "information less entropy", "information"),
+    "information_last": Metric("number", "information at last", "information"),
+    "failures_alike": Metric("percent", "failures alike", "test"),
+    "thought_length_start": Metric("number", "thoughts at first", "thoughts"),
+    "thought_length_last": Metric("number", "thoughts at last", "thoughts"),
+    "thought_length_fall": Metric("number", needs="thoughts"),
+    "agreement_start": Metric("percent", "plan ok before", "test"),
+    "agreement": Metric("percent", "plan ok", "test"),
+    "agreement_gain": Metric("percent", needs="test"),
+    "truth_start": Metric("percent", "true before", "test"),
+    "truth": Metric("percent", "true", "test"),
+    "truth_gain": Metric("percent", needs="test"),
+}
+"""Metrics by name, in the order of the tables' columns. Their values are computed in
+`ragen_starpo.studies.run_metrics` and `ragen_starpo.studies.outcomes`."""
+BY_INSTANCE = ("test", "test_gain")
+"""Metrics with a value for each test instance, so that intervals cover instances too."""
+BY_ENV = (*BY_INSTANCE, "failures_alike")
+"""Metrics with a value for each test environment."""
+
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The studies that come with the package."""
@@ -45,8 +113,6 @@ class Model:
         response_format: Format of its responses. With `think` its arms use the recipe
             `small-think`.
         bandit: Make a model that reads the two arms of a Bandit instead of boards.
-        width, layers: Size of the model, see `ragen-train small-model`.
-        player, episodes, epochs, batch, learning_rate, max_tokens: Settings of the warm start.
     """
 
     envs: tuple[str, ...]
@@ -69,7 +135,6 @@ class Arm:
     Attributes:
         model: Name of the study's model that it begins with at the scale `small`.
         rows: Rows of `ragen-train recipes`, joined by `+`; empty for the recipe of the scale.
-        settings: Settings that override the recipe's and the study's.
         envs: Environments of the test; empty for those of the training.
     """
 
@@ -89,7 +154,7 @@ class Claim:
     Attributes:
         text: The claim in words.
         source: Paper, and its figure, table or section.
-        figure: Name of the compared metric, see `ragen_starpo.studies.metrics`.
+        figure: Name of the compared metric, see `ragen_starpo.studies.study`.
         plus: Arms whose metric is claimed to be higher.
         minus: Arms to compare with; without any, the comparison is with 0.
         margin: Margin of the difference, in the metric's unit.
@@ -111,13 +176,10 @@ class Claim:
 
 @dataclass(frozen=True, config=STRICT)
 class Study:
-    """A question, the runs that answer it, and the claims that are judged.
+    """A question, the runs that answer it, and the claims that are judged together.
 
     Attributes:
-        question: The question.
         settings: Recipe settings of all arms, by scale.
-        arms: Arms by name.
-        claims: Claims that are judged together.
         models: Models of the scale `small`, by name.
         seeds: Number of seeds of each arm.
         first_seed: The first seed. A pilot, which chooses settings, uses other seeds than the study
@@ -142,8 +204,11 @@ class Study:
     name: str = ""
 
     def __post_init__(self) -> None:
-        for problem in self._problems():
+        for problem in self._problems_of_arms():
             raise ValueError(problem)
+        for number, claim in enumerate(self.claims, 1):
+            for problem in self._problems_of_claim(claim):
+                raise ValueError(f"claim {number}: {problem}")
 
     def seed_range(self, seeds: int) -> range:
         """Return the first `seeds` seeds."""
@@ -156,12 +221,6 @@ class Study:
             for number, claim in enumerate(self.claims, 1)
             if arm in (*claim.plus, *claim.minus)
         ]
-
-    def _problems(self) -> Iterator[str]:
-        yield from self._problems_of_arms()
-        for number, claim in enumerate(self.claims, 1):
-            for problem in self._problems_of_claim(claim):
-                yield f"claim {number}: {problem}"
 
     def _problems_of_claim(self, claim: Claim) -> Iterator[str]:
         name = claim.figure
@@ -214,13 +273,9 @@ def list_studies() -> list[str]:
 
 
 def read_study(name: str) -> Study:
-    """Return a study.
+    """Return the study of a name in the package, or of the path of a TOML file.
 
-    Args:
-        name: Name of a study of the package, or path of a TOML file.
-
-    Raises:
-        UserError: The study does not exist, or its file is invalid.
+    A UserError is raised if the study does not exist, or its file is invalid.
     """
     path = CATALOGUE / f"{name}.toml" if name in list_studies() else Path(name)
     if path.suffix != ".toml":

@@ -7,14 +7,17 @@ import pytest
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_starpo.commands import Commands, Stage
-from ragen_starpo.studies import running
-from ragen_starpo.studies.jobs import Job, model_name, read_recipes, run_name
-from ragen_starpo.studies.running import (
+from ragen_starpo.studies import jobs
+from ragen_starpo.studies.jobs import (
+    Job,
     RemainingTime,
     count_seeds,
     lock_models,
     lock_study,
+    model_name,
+    read_recipes,
     run_jobs_in_threads,
+    run_name,
 )
 from ragen_starpo.studies.study import read_study
 
@@ -109,7 +112,7 @@ def test_a_package_with_other_defaults_does_not_go_on_with_a_study(tmp_path, mon
     with lock_study(tmp_path / "out", study, "small"):
         pass
     changed = {**read_recipes(study, "small"), "filter-25": {}}
-    monkeypatch.setattr(running, "read_recipes", lambda study, scale: changed)
+    monkeypatch.setattr(jobs, "read_recipes", lambda study, scale: changed)
     with pytest.raises(UserError, match="holds another study, or an older version"):
         lock_study(tmp_path / "out", study, "small").__enter__()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.runs.resume_check import differences
+from ragen_bench.runs.differences import find_differences
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ from ragen_bench.runs.resume_check import differences
     ],
 )
 def test_differences_are_named_in_a_few_words(there, here, said):
-    assert differences(there, here) == said
+    assert find_differences(there, here) == said

@@ -1,1 +1,0 @@
-"""Announcements of runs, and the random draws that answer them."""
