@@ -215,7 +215,7 @@ def measure(way: Way, tasks: Sequence[Task], model: Any) -> Figures:
 
 def ways(model: Any, attention: str) -> dict[str, list[Way]]:
     """Return the ways to run the bundled model, by the attention that they need."""
-    from ragen_bench.models.hf.engine import SlotEngine
+    from ragen_bench.models.hf.model import SlotEngine
 
     def way(name: str, slots: int, group: int, waves: str = "", reuse: bool = True) -> Way:
         loaded = replace(model._loaded, waves=waves)  # noqa: SLF001 - it is run in ways of our own

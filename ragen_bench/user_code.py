@@ -8,7 +8,7 @@ import inspect
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -29,14 +29,8 @@ ModuleFile = tuple[str, Path | None]
 def import_user_module(module: str, label: str, *, search_last: bool = False) -> ModuleType:
     """Import a module that the user named, with the working directory on the path.
 
-    Args:
-        module: Dotted name.
-        label: Name of the module in messages.
-        search_last: Search the working directory last, so that none of its files hides a package
-            that is imported later.
-
-    Raises:
-        UserError: The import fails.
+    With `search_last`, that is searched last, so that none of its files hides a package that is
+    imported later. `label` names the module in messages; a UserError says that the import fails.
     """
     here = str(Path.cwd())
     if here not in sys.path:
@@ -55,12 +49,8 @@ def read_attribute(module: ModuleType, attribute: str, label: str) -> Any:
         raise UserError(f"{label} cannot be imported: {described(error)}") from error
 
 
-def find_import_name(function: Callable[..., Any], alternatives: str) -> str:
-    """Return the MODULE:NAME from which a function or a class can be imported again.
-
-    Raises:
-        UserError: It has no such name, like a lambda.
-    """
+def find_import_name(function: object, alternatives: str) -> str:
+    """Return the MODULE:NAME from which a function or a class can be imported again."""
     module, name = (getattr(function, key, None) for key in ("__module__", "__qualname__"))
     if not name or getattr(sys.modules.get(str(module)), name, None) is not function:
         raise UserError(f"{function!r} cannot be found by its name; give {alternatives}")
@@ -70,14 +60,9 @@ def find_import_name(function: Callable[..., Any], alternatives: str) -> str:
 class SourceFiles:
     """A user's module and the loaded modules below the folder that holds it.
 
-    For a module in a package, this is the folder of the outermost package. Installed modules, the
-    standard library and this project are left out. Of an installed agent, the modules of its own
-    package are covered.
-
-    Args:
-        name: Name of the module.
-        file: File of the module, if it has one.
-        loaded: Names and files of the loaded modules.
+    For a module in a package, this is the folder of the outermost package. Installed modules,
+    the standard library and this project are left out. Of an installed agent, the modules of
+    its own package are covered.
     """
 
     def __init__(self, name: str, file: Path | None, loaded: Iterable[ModuleFile]) -> None:
@@ -102,6 +87,12 @@ class SourceFiles:
         file = _relative(Path(inside[-1].filename).resolve(), self._root)
         return f"{file}, line {inside[-1].lineno}, in {inside[-1].name}"
 
+    def describe_error(self, name: str, error: BaseException, turn: str) -> UserError:
+        """Return the one-line error for an exception that user code raised in a turn."""
+        place = self.locate(error)
+        where = f"{place}; {turn}" if place else turn
+        return UserError(f"{name} raised {described(error)} ({where})", exit_code=1)
+
     def _covers(self, name: str, file: Path | None) -> bool:
         top = name.partition(".")[0]
         if file is None or self._root is None or top in _OURS:
@@ -111,12 +102,12 @@ class SourceFiles:
 
 def find_sources(module: ModuleType) -> SourceFiles:
     """Return the source files of a module that this process has imported."""
-    return SourceFiles(module.__name__, _file_of(module), list_loaded())
+    return SourceFiles(module.__name__, file_of(module), list_loaded())
 
 
 def list_loaded() -> list[ModuleFile]:
     """Return the names and files of the modules that this process has loaded."""
-    return [(name, _file_of(module)) for name, module in list(sys.modules.items())]
+    return [(name, file_of(module)) for name, module in list(sys.modules.items())]
 
 
 def hash_with_imports(module: ModuleType) -> dict[str, str]:
@@ -125,7 +116,7 @@ def hash_with_imports(module: ModuleType) -> dict[str, str]:
     Imports are read from the source, so that the hash depends on the files alone and not on the
     loaded modules. The same modules are left out as by `SourceFiles`.
     """
-    file = _file_of(module)
+    file = file_of(module)
     root = _containing_folder(module.__name__, file)
     if root is None or file is None:
         return {}
@@ -160,17 +151,18 @@ def hash_source(function: object) -> dict[str, str]:
         source = inspect.getsource(function)  # type: ignore[arg-type]  # raises for other objects
     except (OSError, TypeError):
         return {}
-    return {"source_sha256": hashlib.sha256(source.encode()).hexdigest()[:_DIGITS]}
+    return hash_bytes(source.encode())
+
+
+def hash_bytes(content: bytes) -> dict[str, str]:
+    """Return the hash of code, for the record."""
+    return {"source_sha256": hashlib.sha256(content).hexdigest()[:_DIGITS]}
 
 
 def _hash_files(files: Sequence[Path], root: Path) -> dict[str, str]:
-    if not files:
-        return {}
-    total = hashlib.sha256()
-    for file in files:
-        content = hashlib.sha256(file.read_bytes()).hexdigest()
-        total.update(f"{_relative(file, root)}\0{content}\n".encode())
-    return {"source_sha256": total.hexdigest()[:_DIGITS]}
+    hashes = [(_relative(file, root), hashlib.sha256(file.read_bytes())) for file in files]
+    lines = "".join(f"{name}\0{content.hexdigest()}\n" for name, content in hashes)
+    return hash_bytes(lines.encode()) if files else {}
 
 
 def _imported_names(file: Path, root: Path) -> Iterator[tuple[str, ...]]:
@@ -197,7 +189,8 @@ def _module_files(name: tuple[str, ...], root: Path) -> Iterator[Path]:
         yield from (file for file in files if file.is_file())
 
 
-def _file_of(module: ModuleType) -> Path | None:
+def file_of(module: ModuleType) -> Path | None:
+    """Return the file of a module, if it has one."""
     file = getattr(module, "__file__", None)
     path = Path(file).resolve() if isinstance(file, str) else None
     return path if path and path.is_file() else None

@@ -1,17 +1,103 @@
-"""Counts behind the suite's guarantees: solved, leaked, duplicate and shipped instances."""
+"""Episodes of the oracle, and the counts behind the suite's guarantees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
-from ragen_bench.audit.oracle import OracleEpisode, describe_ceiling_error, mean, play_oracle
 from ragen_bench.audit.subjects import suite_subject
-from ragen_bench.suites import has_split, held_out_size, make_env
+from ragen_bench.suites import has_split, held_out_size, make_env, make_text_env
+from ragen_bench.two_player import step_by_rule
 from ragen_envs.cli.build_held_out import held_out_files
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
-from ragen_envs.registration import find_game, load_class
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.sums import sum_in_order
+from ragen_envs.core.text_game import Info
+from ragen_envs.registration import find_game, find_reference, load_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
+from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail
+
+_EXACT = 1e-6
+"""Tolerance to 1 of a ceiling that means a certain win."""
+
+
+@dataclass(frozen=True)
+class OracleEpisode:
+    """An instance and the oracle's score on it.
+
+    `seed` is the index of the instance in its split, `part` the split that its content belongs
+    to. `length` is the optimal length; None in games without one. `ceiling` is the oracle's
+    expected score, `score` that of one episode. `exact` is whether the ceiling is the optimal
+    score, not the estimate of a reference player.
+    """
+
+    split: Split
+    seed: int
+    part: str
+    digest: str
+    observation: str
+    length: int | None
+    ceiling: float
+    score: float
+    exact: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.split} seed {self.seed}"
+
+    @property
+    def solved(self) -> bool:
+        """Whether it can be won, and was won if a win is certain; True if not exact."""
+        if not self.exact:
+            return True
+        sure = self.ceiling > 1 - _EXACT
+        return self.ceiling > 0 and (self.score > 1 - _EXACT or not sure)
+
+
+def play_oracle(
+    env: str, split: Split, count: int, on_played: Callable[[], None] = lambda: None
+) -> Iterator[OracleEpisode]:
+    """Yield an episode of the oracle on each of a split's first instances."""
+    player = make_text_env(env, split, "plain")
+    for seed in range(count):
+        observation, info = player.reset(seed=seed)
+        last: Info = {}
+        while player.legal_actions:
+            *_, last = step_by_rule(player, oracle_answer(player))
+        yield OracleEpisode(
+            split=split,
+            seed=seed,
+            part=player.get_instance(seed).part,
+            digest=info["instance"],
+            observation=observation,
+            length=info.get("optimal_length"),
+            ceiling=info["ceiling"],
+            score=float(last["score"]),
+            exact=not find_reference(env),
+        )
+        on_played()
+
+
+def describe_ceiling_error(episodes: Sequence[OracleEpisode]) -> str | None:
+    """Return an error if the oracle's mean score differs significantly from the mean ceiling.
+
+    The probability of a false alarm is below one in a million.
+    """
+    score = mean(episode.score for episode in episodes)
+    ceiling = mean(episode.ceiling for episode in episodes)
+    if tail(len(episodes), score, ceiling) >= FALSE_ALARM / 2:
+        return None
+    return (
+        f"the oracle's mean is {score:.4f} in {len(episodes)} episodes where the mean ceiling is "
+        f"{ceiling:.4f}"
+    )
+
+
+def mean(values: Iterator[float]) -> float:
+    """Return the mean of at least one value."""
+    listed = list(values)
+    return sum_in_order(listed) / len(listed)
+
 
 Advance = Callable[[int, str], None]
 """Called with the number of finished steps and the name of the next one."""
@@ -21,20 +107,13 @@ Advance = Callable[[int, str], None]
 class Audit:
     """Counts of one environment.
 
-    Attributes:
-        env: Id of the environment.
-        levels: Number of train instances generated.
-        held_out: Number of held-out instances checked.
-        unsolved: Number of instances that cannot be won, or that the oracle failed to win.
-        leaked: Number of train instances that equal a held-out one in text or up to symmetry, plus
-            instances of any split whose content belongs to another split.
-        doubled: Number of held-out instances that occur earlier in their split.
-        shipped: Number of shipped held-out instances that the generators reproduce.
-        shortest, longest: Range of optimal lengths; None for games without one.
-        ceiling: Mean optimal score.
-        oracle: Mean score of the oracle, with one episode per instance.
-        checks: Outcomes of the testing kit.
-        problems: One line with an example for each broken guarantee; empty if all hold.
+    `leaked` counts train instances that equal a held-out one in text or up to symmetry, plus
+    instances of any split whose content belongs to another split. `doubled` counts held-out
+    instances that occur earlier in their split, `shipped` those that the generators reproduce.
+    An instance is unsolved if it cannot be won, or the oracle failed to win. `shortest` and
+    `longest` are optimal lengths; None for games without one. `ceiling` is the mean optimal
+    score, `oracle` the oracle's mean score with one episode per instance. `problems` has one
+    line with an example for each broken guarantee.
     """
 
     env: str
@@ -71,14 +150,8 @@ def _splits(env: str, sealed: bool) -> tuple[Split, ...]:
 def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = False) -> Audit:
     """Count the guarantees of an environment, and run the testing kit on it.
 
-    Args:
-        env: its id.
-        levels: Number of train instances to generate.
-        advance: Callback of progress, `count_steps` steps in total.
-        sealed: Whether to include the sealed split, if the environment has one.
-
-    Raises:
-        SealedKeyError: If the sealed split is included and there is no key.
+    `advance` is the callback of progress, with `count_steps` steps in total. `sealed` includes
+    the sealed split, if the environment has one.
     """
     audit = count_guarantees(env, levels, advance, sealed)
     advance(0, "checks of the kit")
@@ -90,11 +163,8 @@ def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = Fa
 
 
 def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = False) -> Audit:
-    """Count the guarantees of an environment; see `audit_environment` for the arguments."""
-
-    def step() -> None:
-        advance(1, "")
-
+    """Count the guarantees of an environment; see `audit_environment`."""
+    step = partial(advance, 1, "")
     audit = Audit(env)
     size = held_out_size(env)
     advance(0, "held-out instances")
@@ -107,13 +177,24 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
     _count_splits(audit, train, held_out)
     _count_solved(audit, train + held_out)
     advance(0, "shipped files")
-    _count_shipped(audit, advance)
+    # The held-out files are generated again and compared byte by byte.
+    for file in held_out_files([find_game(env)], only=env):
+        if file.is_shipped:
+            audit.shipped += size
+        else:
+            audit.add_problem("shipped", f"{file.path.name} is not what the generators give")
+        advance(size, "")
     return audit
 
 
 def _count_splits(audit: Audit, train: list[OracleEpisode], held_out: list[OracleEpisode]) -> None:
     """Count instances in two splits, or twice in one split."""
-    digests = {episode.digest for episode in held_out} | _shipped_digests(audit.env)
+    digests = {episode.digest for episode in held_out} | {
+        instance.digest
+        for variant in find_game(audit.env).variants
+        for split in SHIPPED_SPLITS
+        for instance in load_class(audit.env).load_shipped(variant.name, split)
+    }
     texts = {episode.observation for episode in held_out}
     if len(texts) == 1:
         texts = set()  # the first observation does not depend on the instance
@@ -136,16 +217,6 @@ def _count_splits(audit: Audit, train: list[OracleEpisode], held_out: list[Oracl
         seen |= keys
 
 
-def _shipped_digests(env: str) -> set[str]:
-    """Return the digests of all shipped instances of the game's variants."""
-    return {
-        instance.digest
-        for variant in find_game(env).variants
-        for split in SHIPPED_SPLITS
-        for instance in load_class(env).load_shipped(variant.name, split)
-    }
-
-
 def _count_solved(audit: Audit, episodes: list[OracleEpisode]) -> None:
     """Count unsolved instances, and compare the oracle's mean score with the mean ceiling."""
     budget = make_env(audit.env, "train", "plain").budget
@@ -162,13 +233,3 @@ def _count_solved(audit: Audit, episodes: list[OracleEpisode]) -> None:
     audit.oracle = mean(instance.score for instance in episodes)
     if problem := describe_ceiling_error(episodes):
         audit.add_problem("ceiling", problem)
-
-
-def _count_shipped(audit: Audit, advance: Advance) -> None:
-    """Regenerate the held-out files and compare them byte by byte."""
-    for file in held_out_files([find_game(audit.env)], only=audit.env):
-        if file.is_shipped:
-            audit.shipped += held_out_size(audit.env)
-        else:
-            audit.add_problem("shipped", f"{file.path.name} is not what the generators give")
-        advance(held_out_size(audit.env), "")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
-from typing import Any, cast
+from typing import cast
 
 import gymnasium
 
@@ -16,6 +17,7 @@ from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.core.tools import answer_with
 from ragen_envs.registration import register_third_party_games
 from ragen_envs.testing import Subject
+from ragen_envs.testing.subject import AnyEnv
 
 _SEEDS = tuple(range(8))
 
@@ -26,9 +28,9 @@ def suite_subject(env: str) -> Subject:
     return Subject(
         make_env=env,
         answers=_answer,
-        splits={split: _Factory(env, split) for split in ("train", *SHIPPED_SPLITS)},
+        splits={split: partial(_make, env, split) for split in ("train", *SHIPPED_SPLITS)},
         held_out=dict.fromkeys(SHIPPED_SPLITS, held_out_size(env)),
-        noise_options=_noise_options,
+        noise_options=lambda number: {"noise_seed": number},
         stochastic=bare.stochastic,
         oracle=lambda played: oracle_answer(_bare(played)),
         seeds=_SEEDS,
@@ -39,12 +41,9 @@ def suite_subject(env: str) -> Subject:
 def third_party_subject(name: str) -> Subject:
     """Return the subject of a name on the command line.
 
-    Args:
-        name: Id in Gymnasium's registry; MODULE:ID to import a module first; or
-            "python:MODULE:ATTRIBUTE" for a `Subject` or a function that makes environments.
-
-    Raises:
-        UserError: If there is no such environment.
+    It is an id in Gymnasium's registry, MODULE:ID to import a module first, or
+    python:MODULE:ATTRIBUTE for a `Subject` or a function that makes environments. A UserError
+    says that there is no such environment.
     """
     parts = name.split(":")
     if parts[0] == "python":
@@ -66,27 +65,17 @@ def third_party_subject(name: str) -> Subject:
     return Subject(make_env=name)
 
 
-class _Factory:
-    """Makes an environment of one split; unlike a lambda, it can be pickled."""
-
-    def __init__(self, env: str, split: Split) -> None:
-        self._env, self._split = env, split
-
-    def __call__(self) -> gymnasium.Env[Any, Any]:
-        if self._env not in gymnasium.registry:  # in a new process
-            register_third_party_games()
-        return gymnasium.make(self._env, split=self._split)
+def _make(env: str, split: Split) -> AnyEnv:
+    if env not in gymnasium.registry:  # in a new process
+        register_third_party_games()
+    return gymnasium.make(env, split=split)
 
 
-def _bare(env: gymnasium.Env[Any, Any]) -> AnyTextEnv:
+def _bare(env: AnyEnv) -> AnyTextEnv:
     return cast("AnyTextEnv", env.unwrapped)
 
 
-def _noise_options(number: int) -> dict[str, Any]:
-    return {"noise_seed": number}
-
-
-def _answer(env: gymnasium.Env[Any, Any], random: Random) -> str:
+def _answer(env: AnyEnv, random: Random) -> str:
     """Return a random valid response with one or two actions."""
     bare = _bare(env)
     count = min(random.randint(1, 2), bare.actions_this_turn)

@@ -11,8 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from ragen_bench.audit import suite_subject, third_party_subject
 from ragen_bench.audit.certificate import QUESTIONS, Certificate, Evidence, certify
 from ragen_bench.audit.certificate.answers import Status
-from ragen_bench.audit.certificate.panel import FLOOR, Panel
-from ragen_bench.audit.certificate.players import PLAYERS
+from ragen_bench.audit.certificate.panel import FLOOR, PLAYERS, Panel
 from ragen_bench.cli.audit import is_ours
 from ragen_bench.errors import unknown
 from ragen_bench.json_types import JsonObject

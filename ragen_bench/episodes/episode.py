@@ -10,7 +10,7 @@ from typing import Any
 from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import OPPONENT_SUFFIX, Completion, Request, Side, TurnId
-from ragen_bench.models.pictures import encode_png
+from ragen_bench.models.chat_messages import encode_png
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord

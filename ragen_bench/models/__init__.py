@@ -12,8 +12,15 @@ from ragen_bench.models.base import (
     ask_all,
     notes_of,
 )
-from ragen_bench.models.provider import Isolation, ModelSettings, Provider, provider
-from ragen_bench.models.registry import find_provider, list_providers, resolve
+from ragen_bench.models.provider import (
+    Isolation,
+    ModelSettings,
+    Provider,
+    find_provider,
+    list_providers,
+    provider,
+    resolve,
+)
 
 __all__ = [
     "Completion",

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ragen_bench.models.base import Completion, Request, RequestFailure
 
@@ -29,11 +29,11 @@ class BackgroundLoop:
         stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
         stop.atexit = False
 
-    def start(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+    def start(self, work: Coroutine[object, object, _T]) -> Future[_T]:
         """Start a coroutine and return its future, whose cancellation cancels the work."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def run(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def run(self, work: Coroutine[object, object, _T]) -> _T:
         """Return the result of a coroutine; cancel it if the caller is interrupted."""
         future = self.start(work)
         try:
@@ -77,9 +77,6 @@ class AsyncEngine:
         """Wait for a response, and return all that have arrived, in order of arrival.
 
         Responses that arrived together with an error come first: they may finish an episode.
-
-        Raises:
-            UserError: A request was refused for good.
         """
         if self._failed:
             self._failed.result()

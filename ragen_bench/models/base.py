@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Literal, NotRequired, Protocol, TypedDict
+from typing import Literal, NotRequired, Protocol, TypedDict
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_envs.core.protocol import AnswerFormat, FreeText, Player
 
 Finish = Literal["stop", "length", "context"]
@@ -56,15 +57,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class TurnId:
-    """A turn of a run.
-
-    Attributes:
-        env: Id of the environment.
-        split: Split of the instance.
-        instance: Number of the instance in the run.
-        sample: Number of the episode on this instance.
-        turn: Number of the turn in the episode, from 0.
-    """
+    """A turn of a run: samples are episodes on an instance, and turns are numbered from 0."""
 
     env: str
     split: str
@@ -113,7 +106,7 @@ class Request:
     env: Player
     side: Side = "player"
     turn_id: TurnId | None = None
-    state: dict[Side, Any] = field(default_factory=dict, compare=False)
+    state: dict[Side, object] = field(default_factory=dict, compare=False)
 
     @property
     def label(self) -> str:
@@ -144,11 +137,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class RequestFailure:
-    """A valid request that a server did not answer.
-
-    Attributes:
-        reason: Error in one line.
-    """
+    """A valid request that a server did not answer, with the error in one line."""
 
     reason: str
 
@@ -158,7 +147,6 @@ class Engine(Protocol):
 
     def submit(self, request: Request) -> None:
         """Take a request; work on it may begin at once."""
-        ...
 
     def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
         """Wait until at least one request is answered, and return all that are.
@@ -168,11 +156,9 @@ class Engine(Protocol):
         Raises:
             UserError: No request of this run can be answered.
         """
-        ...
 
     def close(self) -> None:
         """Drop unanswered requests, and free the engine's resources."""
-        ...
 
 
 class Model(Protocol):
@@ -181,7 +167,6 @@ class Model(Protocol):
     @property
     def slots(self) -> int:
         """Number of requests that its engine works on at once."""
-        ...
 
     @property
     def group_size(self) -> int:
@@ -190,11 +175,9 @@ class Model(Protocol):
         1 if a completion depends on its own request alone. In an engine that generates in batches,
         rounding depends on the batch: the same bytes need the same episodes in the same order.
         """
-        ...
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return what distinguishes this model from another of the same name, for the record."""
-        ...
 
     def probe(self) -> str:
         """Return where the model runs, in a few words.
@@ -202,7 +185,6 @@ class Model(Protocol):
         Raises:
             UserError: The model is not available, with what to do.
         """
-        ...
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine for this sampling.
@@ -210,7 +192,6 @@ class Model(Protocol):
         Raises:
             UserError: The model does not support this sampling.
         """
-        ...
 
 
 def notes_of(model: Model) -> list[str]:
@@ -219,11 +200,7 @@ def notes_of(model: Model) -> list[str]:
 
 
 def refuse_constraint(sampling: Sampling, name: str) -> None:
-    """Refuse grammars and top-p for a model that supports neither.
-
-    Raises:
-        UserError: The sampling has one of them.
-    """
+    """Refuse grammars and top-p for a model that supports neither."""
     if sampling.constrain:
         raise UserError(f"{name} cannot constrain responses by a grammar; remove --constrain")
     if sampling.top_p != 1:
@@ -231,11 +208,7 @@ def refuse_constraint(sampling: Sampling, name: str) -> None:
 
 
 def refuse_limit(sampling: Sampling, name: str, context: int | None) -> None:
-    """Refuse a token limit that fills the model's context alone, if its length is known.
-
-    Raises:
-        UserError: Every conversation would overflow.
-    """
+    """Refuse a token limit that fills the model's context alone, if its length is known."""
     if context is not None and sampling.max_tokens >= context:
         raise UserError(
             f"{name!r} has a context of {context} tokens, which leaves no room for a question: "
@@ -271,18 +244,14 @@ def ask_all(model: Model, requests: Sequence[Request], sampling: Sampling) -> li
         UserError: A request fails.
     """
     completions: dict[str, Completion] = {}
-
-    def collect_some() -> None:
-        for request, outcome in engine.collect():
-            if isinstance(outcome, RequestFailure):
-                raise UserError(outcome.reason, exit_code=1)
-            completions[request.key] = outcome
-
+    submitted = 0
     with closing(model.engine(sampling)) as engine:
-        for number, request in enumerate(requests):
-            if number - len(completions) >= model.slots:
-                collect_some()
-            engine.submit(request)
         while len(completions) < len(requests):
-            collect_some()
+            for request in requests[submitted : len(completions) + model.slots]:
+                engine.submit(request)
+                submitted += 1
+            for request, outcome in engine.collect():
+                if isinstance(outcome, RequestFailure):
+                    raise UserError(outcome.reason, exit_code=1)
+                completions[request.key] = outcome
     return [completions[request.key] for request in requests]

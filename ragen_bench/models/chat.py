@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2.exceptions import TemplateError
 
 from ragen_bench.errors import UserError, described
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Message
+from ragen_bench.models.chat_messages import with_tool_calls
 from ragen_bench.models.prompt import opening
-from ragen_bench.models.tool_messages import with_tool_calls
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 
 class RefusedConversationError(UserError):
-    """A chat template refused a conversation, or failed.
-
-    Args:
-        reason: Reason in one line.
-    """
+    """A chat template refused a conversation, or failed; the reason is one line."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the model's chat template refuses a conversation: {reason}", exit_code=1)
@@ -30,26 +30,19 @@ class RefusedConversationError(UserError):
 class Chat:
     """A tokenizer with a chat template.
 
-    Attributes:
-        tokenizer: Tokenizer of transformers.
-        merges_system: The template refuses system messages, so that theirs is prepended to the
-            first user message.
-        supports_tools: The template describes the offered functions to the model.
+    With `merges_system`, the template refuses system messages, so that theirs is prepended to the
+    first user message. With `supports_tools`, it describes the offered functions to the model.
     """
 
-    tokenizer: Any
+    tokenizer: PreTrainedTokenizerBase
     merges_system: bool
     supports_tools: bool = False
 
-    def render(self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()) -> str:
+    def render(self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()) -> str:
         """Return a conversation as text, up to the start of the completion.
 
-        Args:
-            messages: The conversation.
-            functions: Offered functions, see `ragen_bench.models.tool_messages`.
-
-        Raises:
-            UserError: The template refuses the conversation, or does not support functions.
+        `functions` are the offered ones, see `ragen_bench.models.chat_messages`. A UserError says
+        that the template refuses the conversation, or does not support functions.
         """
         merged = merge_system(messages) if self.merges_system else list(messages)
         if not functions:
@@ -61,7 +54,7 @@ class Chat:
         return _apply_template(self.tokenizer, with_tool_calls(merged, as_json=False), functions)
 
     def tokenize(
-        self, messages: Sequence[Message], functions: Sequence[dict[str, Any]] = ()
+        self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()
     ) -> list[int]:
         """Return a conversation as token ids; see `render`.
 
@@ -76,22 +69,24 @@ class Chat:
         return {"system_message": "merged"} if self.merges_system else {}
 
 
-def make_chat(name: str, tokenizer: Any) -> Chat:
-    """Return the chat of a model's tokenizer.
-
-    Raises:
-        UserError: The tokenizer has no chat template, or one that refuses any conversation.
-    """
+def make_chat(name: str, tokenizer: PreTrainedTokenizerBase) -> Chat:
+    """Return the chat of a model's tokenizer; a UserError says that it has no usable template."""
     if tokenizer.chat_template is None:
         raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
     conversation = sample_conversation()
+    look = {"name": "look", "description": "", "parameters": {"type": "object"}}
     for merges, messages in ((False, conversation), (True, merge_system(conversation))):
         try:
             plain = _apply_template(tokenizer, messages)
         except RefusedConversationError as error:
             reason = error.reason
-        else:
-            return Chat(tokenizer, merges, _supports_tools(tokenizer, messages, plain))
+            continue
+        try:
+            functions = [{"type": "function", "function": look}]
+            supports_tools = _apply_template(tokenizer, messages, functions) != plain
+        except RefusedConversationError:
+            supports_tools = False
+        return Chat(tokenizer, merges, supports_tools)
     raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
 
 
@@ -106,24 +101,15 @@ def merge_system(messages: Sequence[Message]) -> list[Message]:
     return [{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest]
 
 
-def _supports_tools(tokenizer: Any, messages: Sequence[Message], plain: str) -> bool:
-    function = {"name": "look", "description": "", "parameters": {"type": "object"}}
-    try:
-        with_function = _apply_template(
-            tokenizer, messages, [{"type": "function", "function": function}]
-        )
-    except RefusedConversationError:
-        return False
-    return with_function != plain
-
-
 def _apply_template(
-    tokenizer: Any,
-    messages: Sequence[Mapping[str, Any]],
-    functions: Sequence[dict[str, Any]] = (),
+    tokenizer: PreTrainedTokenizerBase,
+    messages: Sequence[Mapping[str, object]],
+    functions: Sequence[JsonObject] = (),
 ) -> str:
     try:
-        text: str = tokenizer.apply_chat_template(
+        # The library's types allow texts alone in a message.
+        apply: Any = tokenizer.apply_chat_template
+        text: str = apply(
             list(messages),
             tools=list(functions) or None,
             tokenize=False,

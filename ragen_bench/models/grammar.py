@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 from itertools import groupby
-from typing import Any
 
+from ragen_bench.json_types import JsonObject
 from ragen_envs.core.protocol import SEPARATOR, FreeText, Player, format_answer, written_form
 
 MAX_THOUGHT = 1000
@@ -28,15 +28,10 @@ _REGEX_MARKS = frozenset(r"\.^$*+?{}[]|()")
 
 
 def answer_regex(env: Player, max_tokens: int) -> str:
-    r"""Return a regular expression for the whole response.
+    r"""Return a regular expression for the whole response in this turn.
 
-    It uses only groups, alternatives, counted repetition and character classes, and escapes only
-    special characters, so that Python, Rust, XGrammar and Outlines read it alike.
-
-    Args:
-        env: The environment, or the opponent's view of it, in its turn. Its `response_format`,
-            `legal_actions`, `free_text` and `actions_this_turn` are read.
-        max_tokens: Maximum tokens of the response, see `thought_bound`.
+    It uses only groups, alternatives, counted repetition and character classes, and escapes
+    only special characters, so that Python, Rust, XGrammar and Outlines read it alike.
 
     Example: ``<answer>(Up|Down)( \|\| (Up|Down)){0,4}</answer>``.
     """
@@ -64,13 +59,13 @@ def answer_gbnf(env: Player, max_tokens: int) -> str:
     return f"root ::= {' '.join(root)}\naction ::= {' | '.join(names)}\n"
 
 
-def action_schema(player: Player) -> dict[str, Any]:
+def action_schema(player: Player) -> JsonObject:
     """Return the actions of the same language as the JSON schema of a list.
 
     Example: ``{"type": "array", "items": {"type": "string", "enum": ["Up", "Down"]}, "minItems": 1,
     "maxItems": 5}``.
     """
-    kinds: list[dict[str, Any]] = []
+    kinds: list[JsonObject] = []
     if player.legal_actions:
         kinds.append({"enum": [*player.legal_actions]})
     if player.free_text:
@@ -91,7 +86,8 @@ def thought_bound(env: Player, max_tokens: int) -> int:
     """
     names = env.legal_actions
     if free := env.free_text:
-        names = *names, f"{free.before}{'.' * _max_length(free)}{free.after}"
+        length = free.longest if free.form else min(free.longest, MAX_FREE_TEXT)
+        names = *names, f"{free.before}{'.' * length}{free.after}"
     longest = max(names, key=len)
     form = format_answer([longest] * env.actions_this_turn, written_form(env.response_format))
     return min(MAX_THOUGHT, max(max_tokens // 2, max_tokens - len(form) - 1))
@@ -119,11 +115,8 @@ def _text_pattern(free: FreeText) -> str:
     if free.form:
         return f"({free.form})"
     excluded = _EXCLUDED.union(free.after[:1])
-    return f"{_class(excluded | {' '})}{_class(excluded)}{{0,{_max_length(free) - 1}}}"
-
-
-def _max_length(free: FreeText) -> int:
-    return free.longest if free.form else min(free.longest, MAX_FREE_TEXT)
+    longest = min(free.longest, MAX_FREE_TEXT)
+    return f"{_class(excluded | {' '})}{_class(excluded)}{{0,{longest - 1}}}"
 
 
 def _class(excluded: frozenset[str]) -> str:

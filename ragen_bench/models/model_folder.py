@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.errors import UserError
 
@@ -13,17 +12,13 @@ _CHUNK = 1 << 20
 
 
 def check_folder(name: str) -> None:
-    """Refuse a folder without a model.
-
-    Raises:
-        UserError: The name is an existing path without config.json.
-    """
+    """Refuse an existing path without config.json."""
     folder = Path(name)
     if folder.exists() and not (folder / "config.json").is_file():
         raise UserError(f"{name!r} is not a model folder: it has no config.json")
 
 
-def describe_content(name: str, config: Any) -> dict[str, str]:
+def describe_content(name: str, config: object) -> dict[str, str]:
     """Return a folder's hash or the hub's revision.
 
     The hash covers the weights, since a checkpoint may be overwritten by one of the same size. The

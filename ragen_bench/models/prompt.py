@@ -74,16 +74,11 @@ def conversation(
 ) -> list[Message]:
     """Return the messages of an episode so far, ending with the latest observation.
 
-    The first observation, which has the rules, is always included. If turns are left out, the
-    observation after them follows it in the same message, since templates want alternating roles.
-
-    Args:
-        observations: The observations, one more than answers.
-        answers: The model's raw responses.
-        response_format: Format that the opening demonstrates; None if a third-party environment
-            states its own.
-        history: Number of past turns to include; None for all.
-        pictures: Picture of the board for each observation; empty if observations draw it.
+    The first observation, which has the rules, is always included. If `history` leaves turns
+    out, the observation after them follows it in the same message, since templates want
+    alternating roles. There is one more observation than answers, which are raw responses.
+    `response_format` is None if a third-party environment states its own. `pictures` has the
+    board of each observation, or is empty if observations draw it.
     """
     left_out = 0 if history is None else max(0, len(answers) - history)
     first = FIRST + observations[0]
@@ -125,10 +120,7 @@ def prompt_hash(
     history: History = None,
     opponent_format: ResponseFormat | None = None,
 ) -> str:
-    """Return 16 hex digits that change with any text that is added to the observations.
-
-    Without an opponent, `opponent_format` is None.
-    """
+    """Return 16 hex digits that change with any text that is added to the observations."""
     messages = conversation(["", "", ""], ["", ""], response_format, history)
     # A history longer than this conversation changes only its number.
     opponents = [opponent_conversation("", opponent_format)] if opponent_format else []

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
-from types import ModuleType
-from typing import Any
 
-from ragen_bench.errors import UserError, described
+from ragen_bench.errors import UserError
 from ragen_bench.user_code import (
     SourceFiles,
+    file_of,
     find_sources,
+    hash_bytes,
     hash_source,
     import_user_module,
     read_attribute,
@@ -25,18 +23,14 @@ _SHAPE = (
     "it takes the observations of the episode so far, a tuple of texts, and a random.Random, and "
     "returns the answer as a text"
 )
-_DIGITS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class RandomPlayer:
-    """A user's function that gives random answers.
+    """A user's function MODULE:FUNCTION that gives random answers.
 
-    Attributes:
-        name: MODULE:FUNCTION.
-        function: Maps the observations of the episode so far and a generator to an answer.
-        sources: Source files, to locate its errors.
-        identity: Hash of its module's file, for the record.
+    It maps the observations of the episode so far and a generator to an answer. `sources`
+    locate its errors; `identity` is the hash of its module's file, for the record.
     """
 
     name: str
@@ -45,19 +39,11 @@ class RandomPlayer:
     identity: dict[str, str]
 
     def answer(self, observations: Sequence[str], stream: RandomStream, turn: str) -> str:
-        """Return an answer, which depends on observations and stream alone if the function does.
-
-        Raises:
-            UserError: The function raises, or does not return a text.
-        """
+        """Return an answer, which depends on observations and stream alone if the function does."""
         try:
-            answer: Any = self.function(tuple(observations), Random(stream.word()))
+            answer: object = self.function(tuple(observations), Random(stream.word()))
         except (Exception, SystemExit) as error:  # the user's code may raise anything, or exit
-            place = self.sources.locate(error)
-            where = f"{place}; {turn}" if place else turn
-            raise UserError(
-                f"{self.name} raised {described(error)} ({where})", exit_code=1
-            ) from error
+            raise self.sources.describe_error(self.name, error, turn) from error
         if not isinstance(answer, str):
             kind = type(answer).__name__
             raise UserError(f"{self.name} returned {kind}; {_SHAPE} ({turn})", exit_code=1)
@@ -70,14 +56,7 @@ that would run its code."""
 
 
 def import_random_player(name: str) -> RandomPlayer:
-    """Import a function, so that `find_random_player` returns it.
-
-    Args:
-        name: MODULE:FUNCTION. The working directory is searched too.
-
-    Raises:
-        UserError: There is no such function.
-    """
+    """Import a function MODULE:FUNCTION, so that `find_random_player` returns it."""
     module, _, attribute = name.partition(":")
     if not module or not attribute.isidentifier():
         raise UserError(f"--random-player is MODULE:FUNCTION, got {name!r}")
@@ -91,28 +70,18 @@ def import_random_player(name: str) -> RandomPlayer:
     if inspect.isclass(function) or inspect.iscoroutinefunction(function):
         kind = "a class" if inspect.isclass(function) else "async def"
         raise UserError(f"{name} is {kind}, not a function; {_SHAPE}")
-    identity = _hash_module(imported, function)
+    # The module's file alone, whatever else is loaded.
+    file = file_of(imported)
+    identity = hash_bytes(file.read_bytes()) if file else hash_source(function)
     _IMPORTED[name] = RandomPlayer(name, function, find_sources(imported), identity)
     return _IMPORTED[name]
 
 
 def find_random_player(name: str) -> RandomPlayer:
-    """Return a function that was imported before, by its name in a record.
-
-    Raises:
-        UserError: It was not imported.
-    """
+    """Return a function that was imported before, by its name in a record."""
     if name not in _IMPORTED:
         raise UserError(
             f"the random player of the run is {name!r}; if you trust it, add --random-player to "
             "import it"
         )
     return _IMPORTED[name]
-
-
-def _hash_module(module: ModuleType, function: Callable[..., Any]) -> dict[str, str]:
-    """Return a hash of the module's file alone, whatever else is loaded."""
-    file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or not Path(file).is_file():
-        return hash_source(function)
-    return {"source_sha256": hashlib.sha256(Path(file).read_bytes()).hexdigest()[:_DIGITS]}

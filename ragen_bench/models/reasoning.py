@@ -15,13 +15,9 @@ _MARKS = re.compile(f"{_BEGIN}|{_END}|{STOP}")
 def stop_text(response_format: AnswerFormat, constrain: bool) -> str:
     """Return the text after which engines stop generating, or "" for none.
 
-    In the format "answer" there is none: a reasoning model repeats the requested format in its
-    thoughts, which would be cut off. `without_reasoning` drops the text after its answer. Tool
-    calls end by themselves.
-
-    Args:
-        response_format: Format of the responses.
-        constrain: A grammar ends the responses.
+    In the format "answer" there is none, unless a grammar ends the responses: a reasoning model
+    repeats the requested format in its thoughts, which would be cut off. `without_reasoning`
+    drops the text after its answer. Tool calls end by themselves.
     """
     ends_itself = response_format == "tools" or (response_format == "answer" and not constrain)
     return "" if ends_itself else STOP
@@ -30,13 +26,11 @@ def stop_text(response_format: AnswerFormat, constrain: bool) -> str:
 def without_reasoning(completion: Completion, response_format: AnswerFormat) -> Completion:
     """Return the completion for the environment, with the thoughts moved to its reasoning.
 
-    In the format "think" the thoughts are part of the text. In other formats, thoughts in the tags
-    of reasoning models are removed, as is the text after the first end of an answer outside them.
-    Neither tags nor thoughts reach the environment or the next turn. The chat template may have
-    written the first tag already, so that the completion only closes it. Before thoughts that are
-    never closed, the text is kept.
-
-    The function is idempotent.
+    In the format "think" the thoughts are part of the text. In other formats, thoughts in the
+    tags of reasoning models are removed, as is the text after the first end of an answer
+    outside them. Neither reaches the environment or the next turn. The chat template may have
+    written the first tag already, so that the completion only closes it. Before thoughts that
+    are never closed, the text is kept. The function is idempotent.
     """
     if response_format == "think":
         return completion

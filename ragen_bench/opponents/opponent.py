@@ -10,10 +10,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
 from ragen_bench.models.base import VisiblePlayer
 from ragen_bench.models.prompt import opponent_conversation
-from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
+from ragen_bench.models.provider import IN_SUBPROCESS, Isolation, find_provider
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text, without_reasoning
-from ragen_bench.models.registry import find_provider
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.opponents.pair import ModelPair
 from ragen_bench.two_player import needs_opponent

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 from ragen_bench.environments import AnyEnv, is_known
 from ragen_bench.errors import UserError
+from ragen_bench.models.chat_messages import functions_of
 from ragen_bench.models.prompt import opening, prompt_hash
 from ragen_bench.models.random_player import find_random_player
-from ragen_bench.models.tool_messages import functions_of
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import ChosenEnv, RunConfig
 from ragen_bench.suites import Make, has_split, held_out_size, make_env

@@ -16,8 +16,8 @@ from ragen_bench.models import Isolation, ServerOptions
 from ragen_bench.models.agents.sandbox import has_sealed_key
 from ragen_bench.models.api.options import OPPONENT_KEY, check_url, make_extra_body, parse_header
 from ragen_bench.models.prompt import History
+from ragen_bench.models.provider import find_provider, prefixes_where
 from ragen_bench.models.random_player import import_random_player
-from ragen_bench.models.registry import find_provider, prefixes_where
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.settings.run_names import DEFAULT_MAX_TOKENS

@@ -7,13 +7,12 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from ragen_bench.audit.certificate.answers import Answer
 from ragen_bench.audit.certificate.evidence import EPISODES, LEVELS, Evidence
-from ragen_bench.audit.certificate.panel import FLOOR, LEVEL, Panel, Row
-from ragen_bench.audit.certificate.players import PLAYERS
+from ragen_bench.audit.certificate.panel import FLOOR, LEVEL, PLAYERS, Panel, Row
 from ragen_bench.audit.certificate.questions import OPENENV, POLICY, QUESTIONS
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.third_party import register_environment
 
@@ -28,12 +27,7 @@ _TRAIN_QUESTIONS = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """Answers about one environment.
-
-    Attributes:
-        evidence: Evidence of the answers.
-        answers: Answers by question id.
-    """
+    """Answers about one environment, by question id."""
 
     evidence: Evidence
     answers: dict[str, Answer]
@@ -43,17 +37,20 @@ class Certificate:
         """Ids of the questions whose answer is "failed"."""
         return tuple(name for name, answer in self.answers.items() if answer.status == "failed")
 
-    def content(self) -> dict[str, Any]:
+    def content(self) -> JsonObject:
         """Return the JSON document; it does not depend on the time or the machine."""
-        evidence = self.evidence
+        evidence, env = self.evidence, self.evidence.env
+        has_id = not env.startswith("python:")
+        if has_id and (":" in env or not env.startswith("ragen/")):
+            register_environment(env)
         played = any(QUESTIONS[name].plays for name in self.answers)
         return {
             "schema": SCHEMA,
-            "env": evidence.env,
-            "specification": _specification(evidence.env),
+            "env": env,
+            "specification": spec_hash(env, "train", "think") if has_id else None,
             "versions": {name: _version(name) for name in ("ragen-bench", "gymnasium", "openenv")},
             "questions_of": {"openenv": OPENENV, "policy": POLICY, "count": len(QUESTIONS)},
-            **({"panel": _panel(evidence.panel)} if played else {}),
+            **({"panel": _panel_fields(evidence.panel)} if played else {}),
             "answers": [
                 {
                     "id": name,
@@ -73,15 +70,7 @@ class Certificate:
 
 
 def certify(evidence: Evidence, questions: Iterable[str] = QUESTIONS) -> Certificate:
-    """Answer questions.
-
-    Args:
-        evidence: Evidence about the environment, gathered when a question needs it.
-        questions: Ids of the questions.
-
-    Raises:
-        UserError: If the environment cannot be made, or a score is outside its range.
-    """
+    """Answer questions by evidence, which is gathered when a question needs it."""
     return Certificate(evidence, {name: QUESTIONS[name].answer(evidence) for name in questions})
 
 
@@ -94,15 +83,6 @@ def _command(evidence: Evidence, question: str) -> str:
     return shlex.join(words)
 
 
-def _specification(env: str) -> str | None:
-    """Return the specification hash; None for an environment without an id."""
-    if env.startswith("python:"):
-        return None
-    if ":" in env or not env.startswith("ragen/"):
-        register_environment(env)
-    return spec_hash(env, "train", "think")
-
-
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -110,18 +90,22 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _panel(panel: Panel) -> dict[str, Any]:
+def _panel_fields(panel: Panel) -> JsonObject:
+    def scores(row: Row) -> JsonObject:
+        interval = [round(bound, _DIGITS) for bound in row.interval]
+        return {"score": round(row.score, _DIGITS), "interval": interval}
+
     return {
         "episodes": panel.episodes,
         "level": LEVEL,
         "ceiling": None if panel.ceiling is None else round(panel.ceiling, _DIGITS),
         "rewards": [round(reward, _DIGITS) for reward in panel.rewards],
-        "floor": {"player": FLOOR, **_score_fields(panel.floor)},
+        "floor": {"player": FLOOR, **scores(panel.floor)},
         "players": [
             {
                 "player": row.player,
                 "plays": PLAYERS[row.player].plays,
-                **_score_fields(row),
+                **scores(row),
                 "higher": row.higher,
                 "lower": row.lower,
                 "chance": float(f"{row.p_value:.3g}"),
@@ -130,11 +114,4 @@ def _panel(panel: Panel) -> dict[str, Any]:
             }
             for row in panel.rows
         ],
-    }
-
-
-def _score_fields(row: Row) -> dict[str, Any]:
-    return {
-        "score": round(row.score, _DIGITS),
-        "interval": [round(bound, _DIGITS) for bound in row.interval],
     }

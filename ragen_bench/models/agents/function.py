@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from ragen_bench.agents import Answer, EpisodeStart, Turn
-from ragen_bench.errors import UserError, described
+from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.agents import CONCURRENCY
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import (
@@ -36,30 +37,41 @@ _CLASS_SHAPE = "a class has reset(episode) and act(messages, turn), as docs/agen
 class FunctionModel:
     """Calls a user's function for each response, or an episode's object of a user's class.
 
-    Args:
-        module: Dotted name of the module; the working directory is searched too.
-        attribute: Name of the function or the class in it.
-        concurrency: Episodes at once, if it is `async def`.
-
-    Raises:
-        UserError: There is no such function or class.
+    The working directory is searched for the module too. An `async def` agent plays
+    `concurrency` episodes at once. A UserError says that there is no such function or class.
     """
 
     group_size = 1
 
     def __init__(self, module: str, attribute: str, concurrency: int = CONCURRENCY) -> None:
-        self._name = f"python:{module}:{attribute}"
-        self._agent = self._import(module, attribute)
-        self.is_class = inspect.isclass(self._agent)
-        self._loop = BackgroundLoop() if self._check_async() else None
+        self._name = name = f"python:{module}:{attribute}"
+        imported = import_user_module(module, name)
+        self._agent = agent = read_attribute(imported, attribute, name)
+        self.sources = find_sources(imported)
+        self._identity = self.sources.identity() or hash_source(agent)
+        self.is_class = inspect.isclass(agent)
+        methods = [getattr(agent, method, None) for method in ("act", "reset")]
+        if self.is_class and not all(map(callable, methods)):
+            raise UserError(f"{name} is not an agent; {_CLASS_SHAPE}")
+        if not callable(agent):
+            hint = (
+                f"name its class: {_CLASS_SHAPE}"
+                if any(map(callable, methods))
+                else _FUNCTION_SHAPE
+            )
+            raise UserError(f"{name} is not callable; {hint}")
+        are_async = [_is_async(function) for function in (methods if self.is_class else [agent])]
+        if any(are_async) and not are_async[0]:
+            raise UserError(
+                f"{name}: reset is async def and act is not; declare act with async def too"
+            )
+        self.is_async = are_async[0]
+        self._loop = BackgroundLoop() if self.is_async else None
         # One at a time otherwise: finished episodes are recorded before a later one fails.
-        self.slots = concurrency if self._loop else 1
+        self.slots = concurrency if self.is_async else 1
 
-    def identity(self) -> dict[str, Any]:
-        """Return a hash of the user's code, so that edited code does not continue a run.
-
-        It covers the modules that its import has loaded, see `SourceFiles`.
-        """
+    def identity(self) -> JsonObject:
+        """Return a hash of the modules that its import has loaded: edited code does not run on."""
         return dict(self._identity)
 
     def probe(self) -> str:
@@ -73,17 +85,8 @@ class FunctionModel:
             return AsyncEngine(self._loop, self.slots, self._ask_async)
         return CallEngine(lambda requests: [self.ask(request) for request in requests])
 
-    @property
-    def is_async(self) -> bool:
-        """Whether the agent is `async def`, so that `start` takes requests instead of `ask`."""
-        return self._loop is not None
-
     def ask(self, request: Request) -> Completion:
-        """Return the response of a synchronous agent.
-
-        Raises:
-            UserError: The agent fails.
-        """
+        """Return the response of a synchronous agent; a UserError says that it failed."""
         with self._user_errors(request):
             act, _ = self._prepare_call(request)
             answer = act()
@@ -103,17 +106,20 @@ class FunctionModel:
             answer = await act()
         return to_completion(answer, request, self._name)
 
-    def _prepare_call(self, request: Request) -> tuple[Callable[[], Any], Any]:
+    def _prepare_call(self, request: Request) -> tuple[Callable[[], Any], object]:
         """Return the call that answers a request, and the result of `reset` in a new episode."""
-        messages = [*request.messages]
+        messages, env, turn = [*request.messages], request.env, request.turn_id
         if not self.is_class:
             return partial(self._agent, messages), None
         agent: Any = request.state.get(request.side)
         reset = None
         if agent is None:
             agent = request.state[request.side] = self._agent()
-            reset = agent.reset(_describe_episode(request))
-        return partial(agent.act, messages, _describe_turn(request)), reset
+            place = (turn.env, turn.instance, turn.sample) if turn else (request.key, 0, 0)
+            reset = agent.reset(EpisodeStart(*place, written_form(env.response_format)))
+        number = turn.turn if turn else 0
+        described_turn = Turn(number, tuple(env.legal_actions), action_schema(env))
+        return partial(agent.act, messages, described_turn), reset
 
     @contextmanager
     def _user_errors(self, request: Request) -> Iterator[None]:
@@ -123,47 +129,11 @@ class FunctionModel:
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             if self._loop and (task := asyncio.current_task()) and task.cancelling():
                 raise  # the engine was closed
-            place = self.sources.locate(error)
-            where = f"{place}; {request.label}" if place else request.label
-            raise UserError(
-                f"{self._name} raised {described(error)} ({where})", exit_code=1
-            ) from error
-
-    def _import(self, module: str, attribute: str) -> Any:
-        imported = import_user_module(module, self._name)
-        agent = read_attribute(imported, attribute, self._name)
-        self.sources = find_sources(imported)
-        self._identity = self.sources.identity() or hash_source(agent)
-        methods = [callable(getattr(agent, name, None)) for name in ("reset", "act")]
-        if inspect.isclass(agent) and not all(methods):
-            raise UserError(f"{self._name} is not an agent; {_CLASS_SHAPE}")
-        if not callable(agent):
-            hint = f"name its class: {_CLASS_SHAPE}" if any(methods) else _FUNCTION_SHAPE
-            raise UserError(f"{self._name} is not callable; {hint}")
-        return agent
-
-    def _check_async(self) -> bool:
-        """Return whether responses are awaited.
-
-        Raises:
-            UserError: Only `reset` is `async def`.
-        """
-        if not inspect.isclass(self._agent):
-            return _is_async(self._agent)
-        act, reset = (getattr(self._agent, name) for name in ("act", "reset"))
-        if _is_async(reset) and not _is_async(act):
-            raise UserError(
-                f"{self._name}: reset is async def and act is not; declare act with async def too"
-            )
-        return _is_async(act)
+            raise self.sources.describe_error(self._name, error, request.label) from error
 
 
-def to_completion(answer: Any, request: Request, name: str) -> Completion:
-    """Convert the return value of the agent `name`, of any type.
-
-    Raises:
-        UserError: The value is not an answer, or has reasoning where the format includes it.
-    """
+def to_completion(answer: object, request: Request, name: str) -> Completion:
+    """Convert the return value of the agent `name`, of any type; a UserError says what is wrong."""
     if isinstance(answer, str):
         return Completion(answer)
     if not isinstance(answer, Answer):
@@ -185,18 +155,6 @@ def to_completion(answer: Any, request: Request, name: str) -> Completion:
     )
 
 
-def _is_async(function: Callable[..., Any]) -> bool:
+def _is_async(function: object) -> bool:
     call = getattr(function, "__call__", None)  # noqa: B004  # an object's may be `async def`
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-
-
-def _describe_episode(request: Request) -> EpisodeStart:
-    turn, response_format = request.turn_id, written_form(request.env.response_format)
-    if turn is None:
-        return EpisodeStart(request.key, 0, 0, response_format)
-    return EpisodeStart(turn.env, turn.instance, turn.sample, response_format)
-
-
-def _describe_turn(request: Request) -> Turn:
-    number = request.turn_id.turn if request.turn_id else 0
-    return Turn(number, tuple(request.env.legal_actions), action_schema(request.env))

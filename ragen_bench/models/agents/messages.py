@@ -28,15 +28,10 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True)
 class Loaded:
-    """The agent has been imported.
+    """The agent has been imported, from `module`, a file, or "".
 
-    Attributes:
-        is_class: Each episode has its own object.
-        is_async: The agent is `async def`.
-        name: Name of its module, as the module reports it.
-        module: File of its module; "" if it has none.
-        files: Name and file of each loaded module that has a file.
-        source_hash: Hash of the agent's own source; "" if it has none.
+    `name` is the module's own name for itself. `files` has name and file of each loaded module
+    that has a file. `source_hash` is that of the agent's own source; "" if it has none.
     """
 
     is_class: bool
@@ -64,7 +59,6 @@ class Failed:
 
     number: int
     error: str
-    exit_code: int
 
 
 @dataclass(frozen=True)
@@ -81,7 +75,7 @@ _KINDS: dict[str, type[Reply]] = {
 _TYPES: dict[str, type] = {"bool": bool, "str": str, "int": int, "list[list[str]]": list}
 
 
-def encode(content: Any) -> bytes:
+def encode(content: object) -> bytes:
     """Return a message as bytes."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return _LENGTH.pack(len(text)) + text.encode("ascii")
@@ -100,11 +94,7 @@ class MessageBuffer:
         self._data = bytearray()
 
     def add(self, data: bytes) -> Iterator[Any]:
-        """Add bytes, and yield the messages that are complete.
-
-        Raises:
-            MessageError: A message is too long, or not JSON.
-        """
+        """Add bytes, and yield the messages that are complete; a MessageError refuses one."""
         self._data += data
         while len(self._data) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._data)
@@ -123,12 +113,8 @@ class MessageBuffer:
                 raise MessageError("a message that is not JSON") from None
 
 
-def decode_reply(content: Any) -> Reply:
-    """Return the reply in a message.
-
-    Raises:
-        MessageError: The message has none of the known shapes.
-    """
+def decode_reply(content: object) -> Reply:
+    """Return the reply in a message; a MessageError says that it has none of the known shapes."""
     fields = dict(content) if isinstance(content, dict) else {}
     name = fields.pop("kind", None)
     kind = _KINDS.get(name) if isinstance(name, str) else None
@@ -140,23 +126,13 @@ def decode_reply(content: Any) -> Reply:
         raise MessageError("a message of no known shape")
     reply = kind(**fields)
     if isinstance(reply, Loaded):
-        _check_loaded(reply)
+        for pair in [*reply.files, [reply.name, reply.module]]:
+            are_texts = type(pair) is list and [type(part) for part in pair] == [str, str]
+            if not are_texts or any("\0" in part for part in pair):
+                raise MessageError("a message of no known shape")
+        if reply.source_hash and not _HASH(reply.source_hash):
+            raise MessageError("an invalid hash")
     return reply
-
-
-def _check_loaded(reply: Loaded) -> None:
-    are_pairs = all(
-        type(pair) is list and [type(part) for part in pair] == [str, str] for pair in reply.files
-    )
-    texts = [
-        reply.name,
-        reply.module,
-        *(part for pair in reply.files if are_pairs for part in pair),
-    ]
-    if not are_pairs or any("\0" in text for text in texts):
-        raise MessageError("a message of no known shape")
-    if reply.source_hash and not _HASH(reply.source_hash):
-        raise MessageError("an invalid hash")
 
 
 def _refuse_constant(constant: str) -> NoReturn:
@@ -180,24 +156,22 @@ def encode_request(request: Request, with_turn: bool) -> JsonObject:
     }
 
 
-class EpisodeStates:
-    """The agent's objects of the running episodes, by episode number."""
+def decode_request(message: JsonObject, states: dict[int, dict[Side, object]]) -> Request:
+    """Return the request in a message.
 
-    def __init__(self) -> None:
-        self._states: dict[int, dict[Side, Any]] = {}
-
-    def decode_request(self, message: JsonObject) -> Request:
-        """Return the request in a message, after dropping the states of ended episodes."""
-        for number in message["ended"]:
-            self._states.pop(number, None)
-        number = message["episode"]
-        state = {} if number is None else self._states.setdefault(number, {})
-        data = message["request"]
-        player = dict(data["player"])
-        if "legal_actions" in player:
-            player["legal_actions"] = tuple(player["legal_actions"])
-            player["free_text"] = player["free_text"] and FreeText(*player["free_text"])
-        turn = TurnId(*data["turn_id"]) if data["turn_id"] else None
-        return Request(
-            data["messages"], data["key"], VisiblePlayer(**player), data["side"], turn, state
-        )
+    `states` has the agent's objects of the running episodes, by episode number. Those of the
+    episodes that have ended are dropped.
+    """
+    for number in message["ended"]:
+        states.pop(number, None)
+    number = message["episode"]
+    state = {} if number is None else states.setdefault(number, {})
+    data = message["request"]
+    player = dict(data["player"])
+    if "legal_actions" in player:
+        player["legal_actions"] = tuple(player["legal_actions"])
+        player["free_text"] = player["free_text"] and FreeText(*player["free_text"])
+    turn = TurnId(*data["turn_id"]) if data["turn_id"] else None
+    return Request(
+        data["messages"], data["key"], VisiblePlayer(**player), data["side"], turn, state
+    )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, Literal
+from typing import TextIO
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.agents.messages import (
@@ -24,8 +24,7 @@ from ragen_bench.models.agents.messages import (
     decode_reply,
     encode,
 )
-from ragen_bench.models.agents.sandbox import sandbox_command
-from ragen_bench.models.agents.seccomp import make_filter
+from ragen_bench.models.agents.sandbox import make_filter, sandbox_command
 from ragen_bench.visible import visible
 
 _CHUNK = 1 << 16
@@ -39,20 +38,14 @@ _PROGRAM = (
     "from ragen_bench.models.agents.worker import main; "
     "main(int(requests), int(replies), before)"
 )
-Output = Literal["out", "err"]
 
 
 class AgentProcess:
-    """A subprocess that answers messages.
+    """A subprocess that answers messages; `label` names the agent in them.
 
-    Its printed text goes to this process's stdout and stderr; that of a sandboxed one is dropped.
-
-    Args:
-        label: Name of the agent in messages.
-        files: Files of the agent, to sandbox it; None for no sandbox.
-
-    Raises:
-        UserError: The sandbox would show the sealed key.
+    Its printed text goes to this process's stdout and stderr; that of a sandboxed one is
+    dropped. `files` are those of an agent in a sandbox; None for no sandbox. A UserError says
+    that the sandbox would show the sealed key.
     """
 
     def __init__(self, label: str, files: tuple[Path, ...] | None) -> None:
@@ -82,12 +75,10 @@ class AgentProcess:
         self._outgoing = selectors.DefaultSelector()
         self._outgoing.register(self._requests, selectors.EVENT_WRITE)
 
-    def send(self, message: Any, deadline: float | None) -> None:
+    def send(self, message: object, deadline: float | None) -> None:
         """Send a message of plain data, until a deadline of `time.monotonic`; None for no limit.
 
-        Raises:
-            UserError: The process has ended.
-            TimeoutError: The deadline has passed.
+        A UserError says that the process has ended; a TimeoutError, that the deadline has passed.
         """
         data = memoryview(encode(message))
         while data:
@@ -100,12 +91,7 @@ class AgentProcess:
                 raise self._exit_error() from None
 
     def receive(self, deadline: float | None) -> list[Reply]:
-        """Wait for a reply, and return all that have arrived.
-
-        Raises:
-            UserError: The process has ended, or sent an invalid message.
-            TimeoutError: The deadline has passed.
-        """
+        """Wait for a reply, and return all that have arrived; the errors are those of `send`."""
         replies: list[Reply] = []
         while not replies:
             seconds = _seconds_until(deadline)
@@ -158,20 +144,18 @@ class AgentProcess:
         if not data:
             self._incoming.unregister(key.fileobj)
         if key.data in _OUTPUTS:
-            self._print(key.data, self._decoders[key.data].decode(data))
+            text = self._decoders[key.data].decode(data)
+            if not self._sandboxed:
+                stream = _OUTPUTS[key.data]()
+                stream.write(text)
+                stream.flush()
+            elif key.data == "err":
+                self._stderr = (self._stderr + text)[-_STDERR_CHARACTERS:]
         elif data:
             for content in self._buffer.add(data):
                 yield decode_reply(content)
         elif self._open:
             raise self._exit_error()
-
-    def _print(self, name: Output, text: str) -> None:
-        if not self._sandboxed:
-            stream = _OUTPUTS[name]()
-            stream.write(text)
-            stream.flush()
-        elif name == "err":
-            self._stderr = (self._stderr + text)[-_STDERR_CHARACTERS:]
 
     def _exit_error(self) -> UserError:
         """Return the error for a process that has ended unasked."""
@@ -190,7 +174,7 @@ class AgentProcess:
         return UserError(f"the process of {self._label} {end}{detail}", exit_code=1)
 
 
-_OUTPUTS: dict[str, Callable[[], Any]] = {"out": lambda: sys.stdout, "err": lambda: sys.stderr}
+_OUTPUTS: dict[str, Callable[[], TextIO]] = {"out": lambda: sys.stdout, "err": lambda: sys.stderr}
 
 
 def _start_process(

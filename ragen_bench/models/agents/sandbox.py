@@ -1,22 +1,84 @@
-"""The sandbox: the bubblewrap command, and the files that a sandboxed agent may read."""
+"""The sandbox: the bubblewrap command, its seccomp filter, and the files that an agent may read.
+
+The filter forbids new processes and system calls that hide memory; threads may be started. It is a
+program of classic BPF with 8 bytes per instruction.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import shutil
+import struct
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from typing import NamedTuple
 
 import ragen_bench
 import ragen_envs
 from ragen_bench.errors import UserError
-from ragen_bench.models.agents.seccomp import MACHINES
 from ragen_bench.user_code import find_imports
 from ragen_envs.core.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE
+
+_LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+_CLONE_THREAD = 0x10000
+_X32_CALLS = 0x40000000
+"""First system call number of the x32 ABI, which nothing here uses."""
+
+
+class _Machine(NamedTuple):
+    """AUDIT_ARCH of a machine and numbers of its system calls.
+
+    clone3 is clone with flags that no filter can read. Forbidden are fork, vfork, unshare, mount,
+    setns, ptrace, memfd_create, shmget, add_key, request_key, keyctl, bpf, perf_event_open,
+    userfaultfd and io_uring_setup.
+    """
+
+    architecture: int
+    clone: int
+    clone3: int
+    forbidden: tuple[int, ...]
+
+
+MACHINES = {
+    "x86_64": _Machine(
+        0xC000003E,
+        56,
+        435,
+        (57, 58, 272, 165, 308, 101, 319, 29, 248, 249, 250, 321, 298, 323, 425),
+    ),
+    "aarch64": _Machine(
+        0xC00000B7, 220, 435, (97, 40, 268, 117, 279, 194, 217, 218, 219, 280, 241, 282, 425)
+    ),
+}
+"""Supported machines, by `platform.machine()`."""
+
+
+def make_filter(machine: str) -> bytes:
+    """Return the filter for one of `MACHINES`."""
+    calls = MACHINES[machine]
+    forbid = _ERROR | errno.EPERM
+    program = [
+        *((_LOAD, 0, 0, _ARCHITECTURE), (_IF_EQUAL, 1, 0, calls.architecture)),
+        *((_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, _NUMBER)),
+        *((_IF_AT_LEAST, 0, 1, _X32_CALLS), (_RETURN, 0, 0, _KILL)),
+    ]
+    for number in calls.forbidden:
+        program += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, forbid)]
+    # Without clone3 the C library falls back on clone, whose flags the filter can read.
+    program += [(_IF_EQUAL, 0, 1, calls.clone3), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]
+    program += [
+        *((_IF_EQUAL, 0, 3, calls.clone), (_LOAD, 0, 0, _FIRST_ARGUMENT)),
+        *((_IF_SET, 1, 0, _CLONE_THREAD), (_RETURN, 0, 0, forbid), (_RETURN, 0, 0, _ALLOW)),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
 
 _TEMPORARY = 64 << 20
 """Bytes of the only writable folder, which is in memory."""
@@ -46,22 +108,22 @@ def sandbox_problem() -> str:
 def sandbox_command(
     command: Sequence[str], files: Sequence[Path], label: str, filter_fd: int
 ) -> list[str]:
-    """Return a command that runs Python under bubblewrap.
+    """Return a command that runs Python's `command` under bubblewrap.
 
     The sandbox has no network and shows no other process. It can read Python, this project's
-    packages and the agent's files, and write to a small folder in memory.
-
-    Args:
-        command: Command that runs Python.
-        files: Files of the agent.
-        label: Name of the agent in messages.
-        filter_fd: File descriptor of the seccomp filter.
-
-    Raises:
-        UserError: The agent could read the file of the sealed key.
+    packages and the agent's files, and write to a small folder in memory. `label` names the
+    agent in messages, and `filter_fd` is the descriptor of the seccomp filter. A UserError says
+    that the agent could read the file of the sealed key.
     """
     visible = [*_python_folders(), *files]
-    _check_key(visible, label)
+    if file := os.environ.get(KEY_FILE_VARIABLE):
+        key = Path(file).resolve()
+        for path in (path.resolve() for path in visible):
+            if key == path or path in key.parents:
+                raise UserError(
+                    f"{label} could read the sealed key {file}, which is in {path}; put the key "
+                    "elsewhere"
+                )
     here = str(Path.cwd())
     variables = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     variables |= {"HOME": "/tmp", "PATH": "/usr/bin", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -92,34 +154,13 @@ def _python_folders() -> list[Path]:
     return sorted(path for path in every if path.is_dir() and not every & set(path.parents))
 
 
-def _check_key(visible: Sequence[Path], label: str) -> None:
-    if not (file := os.environ.get(KEY_FILE_VARIABLE)):
-        return
-    key = Path(file).resolve()
-    for path in (path.resolve() for path in visible):
-        if key == path or path in key.parents:
-            raise UserError(
-                f"{label} could read the sealed key {file}, which is in {path}; put the key "
-                "elsewhere"
-            )
-
-
 def find_agent_files(module: str, label: str) -> tuple[Path, ...]:
     """Return the files of the user's folder that a sandboxed agent may read, without imports.
 
     These are the outermost package of its module, or else its file, and the files of the same
-    folder that their `import` statements reach.
-
-    Args:
-        module: Dotted name.
-        label: Name of the agent in messages.
-
-    Returns:
-        Absolute paths of files and folders. Empty if the module has no file or is not found; its
-        import then reports that.
-
-    Raises:
-        UserError: A path is a link, which could lead to any file.
+    folder that their `import` statements reach: absolute paths of files and folders. There are
+    none if the module has no file or is not found; its import then reports that. A UserError
+    refuses a path that is a link, which could lead to any file.
     """
     first, *inner = module.split(".")
     here = str(Path.cwd())
@@ -129,8 +170,13 @@ def find_agent_files(module: str, label: str) -> tuple[Path, ...]:
         if spec is not None and spec.submodule_search_locations is not None:
             name = ".".join([first, *inner[: end + 1]])
             spec = _find_spec(name, [*spec.submodule_search_locations])
-    packages = {Path(place).absolute() for place in _package_folders(top)}
-    files = {file for one in (top, spec) if (file := _spec_file(one))}
+    places = (top.submodule_search_locations or ()) if top else ()
+    packages = {Path(place).absolute() for place in places}
+    files = {
+        Path(one.origin).absolute()
+        for one in (top, spec)
+        if one and one.has_location and one.origin
+    }
     if not packages | files:
         return ()
     root = min(packages or files).parent
@@ -144,13 +190,3 @@ def find_agent_files(module: str, label: str) -> tuple[Path, ...]:
 
 def _find_spec(name: str, path: list[str]) -> ModuleSpec | None:
     return PathFinder.find_spec(name, path) if all(name.split(".")) else None
-
-
-def _package_folders(spec: ModuleSpec | None) -> Iterable[str]:
-    return (spec.submodule_search_locations or ()) if spec else ()
-
-
-def _spec_file(spec: ModuleSpec | None) -> Path | None:
-    if spec is None or not spec.has_location or spec.origin is None:
-        return None
-    return Path(spec.origin).absolute()

@@ -10,20 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.agents import Answer
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.agents import CONCURRENCY
 from ragen_bench.models.agents.function import to_completion
-from ragen_bench.models.agents.messages import (
-    Answered,
-    Failed,
-    Interrupted,
-    Loaded,
-    Reply,
-    encode_request,
-)
+from ragen_bench.models.agents.messages import Failed, Interrupted, Loaded, Reply, encode_request
 from ragen_bench.models.agents.process import AgentProcess
 from ragen_bench.models.agents.sandbox import find_agent_files, sandbox_problem
 from ragen_bench.models.base import (
@@ -43,14 +36,7 @@ _ERROR_CHARACTERS = 2000
 class SubprocessModel:
     """Calls a user's function or class in a subprocess; see `FunctionModel`.
 
-    Args:
-        module: Dotted name of the module; the working directory is searched too.
-        attribute: Name of the function or the class in it.
-        concurrency: Episodes at once, if it is `async def`.
-        isolation: Sandbox and limits.
-
-    Raises:
-        UserError: There is no such function or class, or no sandbox on this machine.
+    A UserError says that there is no such function or class, or no sandbox on this machine.
     """
 
     group_size = 1
@@ -76,7 +62,7 @@ class SubprocessModel:
         self._loaded, self._identity = self._start()
         self.slots = concurrency if self._loaded.is_async else 1
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return a hash of the user's code; see `FunctionModel`."""
         return dict(self._identity)
 
@@ -96,13 +82,23 @@ class SubprocessModel:
     def ask(self, engine: _SubprocessEngine, request: Request) -> int:
         """Send a request and return its number."""
         if self._process is None:
-            self._restart()
+            _, identity = self._start()
+            if identity != self._identity:
+                self._end()
+                raise UserError(f"{self.name} has changed since it was loaded", exit_code=1)
+        episode = None
+        if self._loaded.is_class:
+            remote = request.state.get(request.side)
+            if not isinstance(remote, _RemoteEpisode):
+                remote = request.state[request.side] = _RemoteEpisode(next(self._episodes))
+                weakref.finalize(remote, self._ended.append, remote.number).atexit = False
+            episode = remote.number
         number, pending = next(self._numbers), _Pending(engine, request, self._deadline())
         ended = self._ended[:]
         del self._ended[: len(ended)]
         message = {
             "number": number,
-            "episode": self._episode_number(request),
+            "episode": episode,
             "ended": ended,
             "request": encode_request(request, self._loaded.is_class),
         }
@@ -119,7 +115,16 @@ class SubprocessModel:
             # The reply to a cancelled request may have been sent before the cancellation.
             if isinstance(reply, Loaded) or not (pending := self._pending.pop(reply.number, None)):
                 continue
-            outcome = self._read_reply(reply, pending.request)
+            outcome: Completion | UserError
+            if isinstance(reply, Failed):
+                outcome = UserError(_one_line(reply.error), exit_code=1)
+            else:
+                counts = reply.prompt_tokens, reply.completion_tokens
+                try:
+                    answer = Answer(reply.text, reply.reasoning, *counts)
+                    outcome = to_completion(answer, pending.request, self.name)
+                except (UserError, ValueError) as error:
+                    outcome = UserError(_one_line(str(error)), exit_code=1)
             pending.engine.take(reply.number, pending.request, outcome)
 
     def cancel(self, numbers: Sequence[int]) -> None:
@@ -147,58 +152,21 @@ class SubprocessModel:
             self._end()
             error = loaded.error if isinstance(loaded, Failed) else f"{self.name} is not an agent"
             raise UserError(_one_line(error))
-        return loaded, self._hash_sources(loaded, files)
 
-    def _restart(self) -> None:
-        """Start a new process after the last one ended.
-
-        Raises:
-            UserError: The agent was edited meanwhile.
-        """
-        _, identity = self._start()
-        if identity != self._identity:
-            self._end()
-            raise UserError(f"{self.name} has changed since it was loaded", exit_code=1)
-
-    def _hash_sources(self, loaded: Loaded, files: tuple[Path, ...] | None) -> dict[str, str]:
         def is_readable(file: Path) -> bool:
             allowed = files is None or any(file == path or path in file.parents for path in files)
             return allowed and file.is_file()
 
-        covered = [(name, Path(file)) for name, file in loaded.files]
-        covered = [(name, file) for name, file in covered if is_readable(file)]
+        covered = [(name, Path(file)) for name, file in loaded.files if is_readable(Path(file))]
         module = Path(loaded.module) if loaded.module else None
         if module and not is_readable(module):
             module = None
         name = loaded.name if files is None else self._module
         sources = SourceFiles(name, module, [*covered, *list_loaded()])
-        return sources.identity() or (
-            {"source_sha256": loaded.source_hash} if loaded.source_hash else {}
-        )
+        own_hash = {"source_sha256": loaded.source_hash} if loaded.source_hash else {}
+        return loaded, sources.identity() or own_hash
 
-    def _episode_number(self, request: Request) -> int | None:
-        """Return the number of an episode for which the agent keeps an object."""
-        if not self._loaded.is_class:
-            return None
-        episode = request.state.get(request.side)
-        if episode is None:
-            episode = request.state[request.side] = _RemoteEpisode(next(self._episodes))
-            weakref.finalize(episode, self._ended.append, episode.number).atexit = False
-        return int(episode.number)
-
-    def _read_reply(self, reply: Answered | Failed, request: Request) -> Completion | UserError:
-        """Return the completion in a reply, or the error to raise for it."""
-        if isinstance(reply, Failed):
-            return UserError(_one_line(reply.error), exit_code=1)
-        try:
-            answer = Answer(
-                reply.text, reply.reasoning, reply.prompt_tokens, reply.completion_tokens
-            )
-            return to_completion(answer, request, self.name)
-        except (UserError, ValueError) as error:
-            return UserError(_one_line(str(error)), exit_code=1)
-
-    def _send(self, message: Any, pending: _Pending | None) -> None:
+    def _send(self, message: object, pending: _Pending | None) -> None:
         if self._process:
             deadline = pending.deadline if pending else self._deadline()
             with self._process_errors(pending.request if pending else None):
@@ -272,9 +240,6 @@ class _SubprocessEngine:
         """Wait for a response, and return all that have arrived, in order of arrival.
 
         Responses that arrived together with an error come first: they may finish an episode.
-
-        Raises:
-            UserError: The agent failed.
         """
         while not self._done:
             if self._error:

@@ -10,30 +10,35 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from types import FrameType
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.agents.function import FunctionModel
 from ragen_bench.models.agents.messages import (
     Answered,
-    EpisodeStates,
     Failed,
     Interrupted,
     Loaded,
     MessageBuffer,
     Reply,
+    decode_request,
     encode_reply,
 )
-from ragen_bench.models.base import Completion
+from ragen_bench.models.base import Completion, Side
 
 _CHUNK = 1 << 16
 _FILE_BYTES = 64 << 20
 _OPEN_FILES = 256
 
 
-def main(requests: int, replies: int, on_interrupt: Any) -> None:
+def main(
+    requests: int,
+    replies: int,
+    on_interrupt: Callable[[int, FrameType | None], object] | int | None,
+) -> None:
     """Import the agent that the first message names, and answer requests until the pipe closes.
 
     Requests and replies are file descriptors; `on_interrupt` handles SIGINT in the agent's code.
@@ -43,18 +48,28 @@ def main(requests: int, replies: int, on_interrupt: Any) -> None:
     incoming = _read_messages(requests)
     settings = next(incoming)
     if settings["memory"]:
-        _set_limits(settings["memory"])
+        for limit, value in (
+            (resource.RLIMIT_AS, settings["memory"] << 30),  # GiB
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_FSIZE, _FILE_BYTES),
+            (resource.RLIMIT_NOFILE, _OPEN_FILES),
+        ):
+            resource.setrlimit(limit, (value, value))
     writer = _ReplyWriter(replies)
     signal.signal(signal.SIGINT, on_interrupt)
     try:
         agent = FunctionModel(settings["module"], settings["attribute"], settings["concurrency"])
     except UserError as error:
-        writer.send(Failed(-1, str(error), error.exit_code))
+        writer.send(Failed(-1, str(error)))
         return
     except KeyboardInterrupt:
         writer.send(Interrupted(-1))
         return
-    writer.send(_describe_agent(agent))
+    sources = agent.sources
+    files = [[name, str(file)] for name, file in sources.covered]
+    source_hash = "" if sources.file else agent.identity().get("source_sha256", "")
+    module = str(sources.file or "")
+    writer.send(Loaded(agent.is_class, agent.is_async, sources.name, module, files, source_hash))
     if agent.is_async:
         _answer_concurrently(agent, incoming, writer)
     else:
@@ -69,7 +84,10 @@ class _ReplyWriter:
         self._lock = threading.Lock()
 
     def send(self, reply: Reply) -> None:
-        _flush_output()
+        # The agent's printed text arrives before its response.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, OSError, ValueError):  # it has closed or replaced it
+                stream.flush()
         with self._lock:
             data = memoryview(encode_reply(reply))
             while data:
@@ -82,15 +100,22 @@ def _answer_in_turn(
     """Answer one request after the other, in the main thread."""
     requests: queue.SimpleQueue[JsonObject | None] = queue.SimpleQueue()
     is_busy = threading.Event()
-    threading.Thread(
-        target=_queue_requests, args=(incoming, requests, is_busy), daemon=True
-    ).start()
-    states = EpisodeStates()
+
+    def queue_requests() -> None:
+        for message in incoming:
+            if "cancel" not in message:
+                requests.put(message)
+        requests.put(None)
+        if is_busy.is_set():  # the scorer has ended
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    threading.Thread(target=queue_requests, daemon=True).start()
+    states: dict[int, dict[Side, object]] = {}
     try:
         while message := requests.get():
             is_busy.set()
             reply = _make_reply(
-                message["number"], partial(agent.ask, states.decode_request(message))
+                message["number"], partial(agent.ask, decode_request(message, states))
             )
             if reply:
                 writer.send(reply)
@@ -99,25 +124,11 @@ def _answer_in_turn(
         return
 
 
-def _queue_requests(
-    incoming: Iterator[JsonObject],
-    requests: queue.SimpleQueue[JsonObject | None],
-    is_busy: threading.Event,
-) -> None:
-    """Pass requests to the main thread; interrupt it when the scorer has ended."""
-    for message in incoming:
-        if "cancel" not in message:
-            requests.put(message)
-    requests.put(None)
-    if is_busy.is_set():
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-
-
 def _answer_concurrently(
     agent: FunctionModel, incoming: Iterator[JsonObject], writer: _ReplyWriter
 ) -> None:
     """Answer requests as they come, on the agent's event loop."""
-    states = EpisodeStates()
+    states: dict[int, dict[Side, object]] = {}
     in_flight: dict[int, Future[Completion]] = {}
 
     def finish(number: int, future: Future[Completion]) -> None:
@@ -132,7 +143,7 @@ def _answer_concurrently(
                     future.cancel()
             if "request" in message:
                 number = message["number"]
-                future = in_flight[number] = agent.start(states.decode_request(message))
+                future = in_flight[number] = agent.start(decode_request(message, states))
                 future.add_done_callback(partial(finish, number))
     except KeyboardInterrupt:
         return
@@ -143,7 +154,7 @@ def _make_reply(number: int, read_completion: Callable[[], Completion]) -> Reply
     try:
         completion = read_completion()
     except UserError as error:
-        return Failed(number, str(error), error.exit_code)
+        return Failed(number, str(error))
     except KeyboardInterrupt:
         return Interrupted(number)
     except CancelledError:
@@ -152,36 +163,8 @@ def _make_reply(number: int, read_completion: Callable[[], Completion]) -> Reply
     return Answered(number, str(completion.text), str(completion.reasoning), *counts)
 
 
-def _describe_agent(agent: FunctionModel) -> Loaded:
-    sources = agent.sources
-    files = [[name, str(file)] for name, file in sources.covered]
-    source_hash = "" if sources.file else agent.identity().get("source_sha256", "")
-    module = str(sources.file) if sources.file else ""
-    return Loaded(agent.is_class, agent.is_async, sources.name, module, files, source_hash)
-
-
 def _read_messages(descriptor: int) -> Iterator[JsonObject]:
     """Yield messages until the scorer closes its end."""
     buffer = MessageBuffer(max_length=None)
     while data := os.read(descriptor, _CHUNK):
         yield from buffer.add(data)
-
-
-def _set_limits(memory: int) -> None:
-    """Limit this process's resources; memory is its address space in GiB."""
-    for limit, value in (
-        (resource.RLIMIT_AS, memory << 30),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, _FILE_BYTES),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
-    ):
-        resource.setrlimit(limit, (value, value))
-
-
-def _flush_output() -> None:
-    """Flush the agent's printed text, so that it arrives before its response."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (AttributeError, OSError, ValueError):  # the agent has closed or replaced it
-            continue

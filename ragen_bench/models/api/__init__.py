@@ -17,7 +17,7 @@ from ragen_bench.models.provider import ModelSettings, provider
 )
 def load_openai(name: str, settings: ModelSettings) -> Model:
     """Connect to an OpenAI-compatible server, and check that it serves the model."""
-    from ragen_bench.models.api.openai_model import OpenAIModel
+    from ragen_bench.models.api.server_model import OpenAIModel
 
     model = OpenAIModel(name, settings.server)
     model.probe()

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, get_args
+from collections.abc import Sequence
+from typing import NamedTuple, NoReturn, get_args
 
 from ragen_bench.errors import UserError, described, missing_extra
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.api.errors import (
-    ErrorResponse,
     RefusedRequestError,
     RetryableError,
     describe_response,
     raise_error_response,
     raise_rejection,
 )
-from ragen_bench.models.api.http import make_client
-from ragen_bench.models.api.options import (
-    SERVER_KEY,
-    ServerKey,
-    ServerOptions,
-    check_url,
-    read_key,
-)
+from ragen_bench.models.api.options import SERVER_KEY, ServerKey, ServerOptions, check_url, read_key
+from ragen_bench.models.api.response import make_client
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.api.server_model import ServerModel
 from ragen_bench.models.base import Message
-from ragen_bench.models.registry import find_provider
+from ragen_bench.models.provider import find_provider
 
 try:
     import httpx
@@ -61,13 +55,8 @@ _PROTOCOLS = {
 class AnyLLMModel(ServerModel):
     """Asks Anthropic or Google through any-llm, without its retries.
 
-    Args:
-        provider: "anthropic" or "google".
-        name: The provider's name of the model.
-        options: Connection options; the base URL is the provider's own if None.
-
-    Raises:
-        UserError: The key is missing, or an option is invalid.
+    The base URL is the provider's own if the options have none. A UserError says that the key
+    is missing, or an option is invalid.
     """
 
     def __init__(self, provider: str, name: str, options: ServerOptions | None = None) -> None:
@@ -81,7 +70,7 @@ class AnyLLMModel(ServerModel):
         if not key.text:
             raise UserError(f"{url} wants a key: set {key.variable}")
         super().__init__(name, options, url, key)
-        self._effort = self._extra.get("reasoning_effort", "auto")
+        self._effort = self.extra.get("reasoning_effort", "auto")
         if self._effort not in get_args(ReasoningEffort):
             levels = ", ".join(get_args(ReasoningEffort))
             raise UserError(f"--reasoning-effort is one of {levels} for {provider}/NAME")
@@ -95,33 +84,34 @@ class AnyLLMModel(ServerModel):
     def probe(self) -> str:
         """Return the address; whether the model exists is found by its engine."""
         self._entry = self._own_entry
-        return f"{self._url}, by any-llm"
+        return f"{self.url}, by any-llm"
 
-    async def _find_entry(self) -> Mapping[str, Any]:
+    async def _find_entry(self) -> JsonObject:
         return self._own_entry
 
     def _connect(self, headers: dict[str, str]) -> AnyLLM:
         limits = httpx.Limits(max_connections=None)
-        client = make_client(httpx.AsyncClient, timeout=self._options.timeout, limits=limits)
-        settings: dict[str, Any] = {"default_headers": headers, "http_client": client}
+        client = make_client(httpx.AsyncClient, timeout=self.options.timeout, limits=limits)
+        settings: JsonObject = {"default_headers": headers, "http_client": client}
         if self._protocol.library == "gemini":
             # The other version lacks models in preview.
             options = {"headers": headers, "api_version": "v1beta", "httpx_async_client": client}
             settings = {"http_options": options}
         return AnyLLM.create(
             self._protocol.library,
-            api_key=self._key.text,
-            api_base=self._url,
+            api_key=self.key.text,
+            api_base=self.url,
             unified_exceptions=True,
             max_retries=0,
             **settings,
         )
 
-    async def _send(
-        self, messages: Sequence[Message], settings: Mapping[str, Any], fields: Mapping[str, Any]
+    async def send(
+        self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
     ) -> str:
+        """Send one request; see `ServerModel.send`."""
         extra = {name: value for name, value in fields.items() if name != "reasoning_effort"}
-        additions: dict[str, Any] = {"extra_body": extra} if extra else {}
+        additions: JsonObject = {"extra_body": extra} if extra else {}
         if extra and self._protocol.library == "gemini":
             additions = {"http_options": additions}
         supported = dict(settings)
@@ -135,34 +125,29 @@ class AnyLLMModel(ServerModel):
                 self._name,
                 [dict(message) for message in messages],
                 reasoning_effort=self._effort,
-                timeout=self._options.timeout,
+                timeout=self.options.timeout,
                 **supported,
                 **additions,
             )
         except AnyLLMError as error:
-            _raise_library_error(error, self._url, self._key)
+            _raise_library_error(error, self.url, self.key)
         except Exception as error:  # a response that the libraries cannot read
-            raise_rejection(error, self._url, self._key)
-            reason = remove_secrets(described(error), self._key)
+            raise_rejection(error, self.url, self.key)
+            reason = remove_secrets(described(error), self.key)
             raise RetryableError(reason, answered=True) from error
-        return _to_openai_json(response)
-
-
-def _to_openai_json(response: Any) -> str:
-    """Return a response in OpenAI's protocol, with the reasoning separate from the text."""
-    usage = response.usage
-    choices = [
-        {
-            "finish_reason": choice.finish_reason,
-            "message": {
-                "content": choice.message.content,
-                "reasoning": choice.message.reasoning and choice.message.reasoning.content,
-            },
-        }
-        for choice in response.choices
-    ]
-    counts = {name: getattr(usage, name) for name in ("prompt_tokens", "completion_tokens")}
-    return json.dumps({"choices": choices, "usage": counts if usage else None})
+        choices = [
+            {
+                "finish_reason": choice.finish_reason,
+                "message": {
+                    "content": choice.message.content,
+                    "reasoning": choice.message.reasoning and choice.message.reasoning.content,
+                },
+            }
+            for choice in response.choices
+        ]
+        names = ("prompt_tokens", "completion_tokens")
+        usage = response.usage and {name: getattr(response.usage, name) for name in names}
+        return json.dumps({"choices": choices, "usage": usage})
 
 
 def _raise_library_error(error: AnyLLMError, url: str, key: ServerKey) -> NoReturn:
@@ -182,11 +167,7 @@ def _raise_library_error(error: AnyLLMError, url: str, key: ServerKey) -> NoRetu
     # Google answers an unknown key with 400.
     is_unknown_key = error.status_code == 400 and "api key" in words.lower()
     headers = getattr(getattr(cause, "response", None), "headers", {})
-    response = ErrorResponse(
-        401 if is_unknown_key else error.status_code,
-        words,
-        frozenset(name for name in (error.code, error.error_type) if name),
-        error.param,
-        headers.get("retry-after", ""),
-    )
-    raise_error_response(response, url, key)
+    status = 401 if is_unknown_key else error.status_code
+    names = frozenset(name for name in (error.code, error.error_type) if name)
+    retry_after = headers.get("retry-after", "")
+    raise_error_response(url, key, status, words, names, error.param, retry_after)

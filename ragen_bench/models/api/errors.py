@@ -5,11 +5,9 @@ from __future__ import annotations
 import email.utils
 import re
 import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import NoReturn
 
 from ragen_bench.errors import UserError, described, missing_extra
-from ragen_bench.models.api.http import RedirectError, RejectedResponseError, find_rejection
 from ragen_bench.models.api.options import ServerKey
 from ragen_bench.models.api.secrets import remove_secrets
 
@@ -32,7 +30,7 @@ _OVERFLOW = re.compile(
     "|prompt is too long|exceed context limit"  # Anthropic
     "|exceeds the maximum number of tokens"  # Google
 )
-_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
+LIMIT, NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _OPTIONAL_SETTINGS = ("top_p", "seed", "temperature")
 """Settings that can be left out, the least important first."""
 _UNSUPPORTED = re.compile(
@@ -44,14 +42,9 @@ _UNSUPPORTED = re.compile(
 class RetryableError(Exception):
     """One try failed; another may succeed.
 
-    Args:
-        reason: Reason, for the user.
-        retry_after: Seconds that the server asks to wait.
-        answered: The server sent a response.
-        reached: The server took the connection and then dropped it.
-
-    Attributes:
-        tries: Number of tries so far.
+    `retry_after` is the number of seconds that the server asks to wait. `answered`: it sent a
+    response; `reached`: it took the connection and then dropped it. `tries` counts the tries so
+    far.
     """
 
     def __init__(
@@ -62,6 +55,14 @@ class RetryableError(Exception):
         self.retry_after = retry_after
         self.answered = answered
         self.tries = 1
+
+
+class RejectedResponseError(Exception):
+    """A response that is not accepted."""
+
+
+class RedirectError(RejectedResponseError):
+    """A redirect to another server, which must get no key and no conversation."""
 
 
 class ContextError(Exception):
@@ -76,34 +77,13 @@ class RefusedRequestError(UserError):
         self.settings = settings
 
 
-class ErrorResponse(NamedTuple):
-    """A server's error.
-
-    Attributes:
-        status: HTTP status.
-        words: The server's message, in one line.
-        names: Its code and type of the error.
-        setting: The setting that it says is wrong, if it says so separately.
-        retry_after: Header Retry-After; "" if it is missing.
-    """
-
-    status: int
-    words: str
-    names: frozenset[str] = frozenset()
-    setting: Any = None
-    retry_after: str = ""
-
-
 def raise_client_error(
     error: openai.APIError | RejectedResponseError, url: str, key: ServerKey
 ) -> NoReturn:
     """Raise the meaning of an error of the OpenAI client, without the key's secrets.
 
-    Raises:
-        RetryableError: Another try may succeed.
-        ContextError: The conversation is too long.
-        RefusedRequestError: The server refuses this request.
-        UserError: Any other error, with what to do.
+    It is a RetryableError, a ContextError, a RefusedRequestError, or any other UserError with
+    what to do.
     """
     raise_rejection(error, url, key)
     if not isinstance(error, openai.APIStatusError):
@@ -118,41 +98,54 @@ def raise_client_error(
         words += "; does the base URL lack its /v1?"
     names = frozenset(name for name in (error.code, error.type) if isinstance(name, str))
     retry_after = error.response.headers.get("retry-after", "")
-    response = ErrorResponse(error.status_code, words, names, error.param, retry_after)
-    raise_error_response(response, url, key)
+    status = error.status_code
+    raise_error_response(url, key, status, words, names, error.param, retry_after)
 
 
 def raise_rejection(error: BaseException, url: str, key: ServerKey) -> None:
     """Raise the meaning of a rejected response, if one caused a library's error."""
-    rejection = find_rejection(error)
-    if isinstance(rejection, RedirectError):
-        raise UserError(f"{url} {remove_secrets(str(rejection), key)}", exit_code=1) from error
-    if rejection:
-        raise RetryableError(remove_secrets(str(rejection), key), answered=True) from error
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, RejectedResponseError):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, RedirectError):
+        raise UserError(f"{url} {remove_secrets(str(cause), key)}", exit_code=1) from error
+    if cause:
+        raise RetryableError(remove_secrets(str(cause), key), answered=True) from error
 
 
-def raise_error_response(response: ErrorResponse, url: str, key: ServerKey) -> NoReturn:
-    """Raise the meaning of a server's error; see `raise_client_error`."""
-    status, words = response.status, response.words
+def raise_error_response(
+    url: str,
+    key: ServerKey,
+    status: int,
+    words: str,
+    names: frozenset[str],
+    setting: object,
+    retry_after: str,
+) -> NoReturn:
+    """Raise the meaning of a server's error; see `raise_client_error`.
+
+    `words` is the server's message in one line, `names` its code and type of the error. `setting`
+    is the one that it says is wrong, if it says so separately, and `retry_after` a header.
+    """
     # The server's words about a refused key may contain a part of it.
     if status in (401, 403):
         problem = "refuses the key of" if key.text else "wants a key: set"
         raise UserError(f"{url} {problem} {key.variable} (HTTP {status})", exit_code=1) from None
-    if (status in _RETRIED or status >= 500) and "insufficient_quota" not in response.names:
-        seconds = _parse_retry_after(response.retry_after)
+    if (status in _RETRIED or status >= 500) and "insufficient_quota" not in names:
+        seconds = _parse_retry_after(retry_after)
         if seconds <= _MAX_RETRY_AFTER:
             raise RetryableError(words, seconds, answered=True)
         words += f", and asks to wait {seconds:.0f} s"
-    if status not in (404, 405) and (response.names & _OVERFLOW_CODES or _OVERFLOW.search(words)):
+    if status not in (404, 405) and (names & _OVERFLOW_CODES or _OVERFLOW.search(words)):
         raise ContextError(words)
     message = f"{url} refused a request: {words}"
     if status in _PER_REQUEST:
-        settings = find_refused_settings(words, " ".join(response.names), response.setting)
+        settings = find_refused_settings(words, " ".join(names), setting)
         raise RefusedRequestError(message, settings)
     raise UserError(message, exit_code=1)
 
 
-def describe_response(status: int, body: Any, key: ServerKey) -> str:
+def describe_response(status: int, body: object, key: ServerKey) -> str:
     """Return the status and the server's message, in one line without secrets."""
     message = body.get("message") or body.get("detail") if isinstance(body, dict) else body
     line = remove_secrets(" ".join(str(message or "").split()), key)
@@ -160,32 +153,17 @@ def describe_response(status: int, body: Any, key: ServerKey) -> str:
     return f"HTTP {status} {line}".strip()
 
 
-def find_refused_settings(words: str, code: str = "", parameter: Any = None) -> tuple[str, ...]:
+def find_refused_settings(words: str, code: str = "", parameter: object = None) -> tuple[str, ...]:
     """Return the settings named by a refusal that can be renamed or left out.
 
-    The parameter is the setting that the server says is wrong, if it says so separately.
+    `parameter` is the setting that the server says is wrong, if it says so separately.
     """
     if not _UNSUPPORTED.search(f"{code} {words}".lower()):
         return ()
     named = {parameter} if isinstance(parameter, str) else set(re.findall(r"\w+", words))
     # The token limit is never left out, but renamed if the server gives its new name.
-    renamed = (_LIMIT,) if _LIMIT in named and _NEW_LIMIT in words else ()
+    renamed = (LIMIT,) if LIMIT in named and NEW_LIMIT in words else ()
     return renamed + tuple(name for name in _OPTIONAL_SETTINGS if name in named)
-
-
-def adapt_settings(settings: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
-    """Return the settings of a request without the refused ones, and with the limit renamed."""
-    accepted = {name: value for name, value in settings.items() if name not in refused}
-    return accepted | ({_NEW_LIMIT: settings[_LIMIT]} if _LIMIT in refused else {})
-
-
-def describe_refused(settings: Mapping[str, Any], refused: frozenset[str]) -> str:
-    """Return a note for the user about refused settings."""
-    notes = [f"takes {_LIMIT} as {_NEW_LIMIT}"] if _LIMIT in refused else []
-    lost = [f"{name} ({settings[name]:g} was asked for)" for name in sorted(refused - {_LIMIT})]
-    if lost:
-        notes.append(f"refuses {' and '.join(lost)}, so that its own default counts")
-    return " and ".join(notes)
 
 
 def _parse_retry_after(text: str) -> float:

@@ -43,10 +43,8 @@ _RESERVED_FIELDS = {
 class ServerKey(NamedTuple):
     """The secrets of a server's requests, which enter no record and no message.
 
-    Attributes:
-        text: The key; "" if there is none.
-        variable: Environment variable that holds it.
-        others: Other secrets, such as words of headers.
+    The key's text is "" if there is none; `variable` is the environment variable that holds it.
+    `others` are other secrets, such as words of headers.
     """
 
     text: str
@@ -84,11 +82,9 @@ class ServerOptions:
 
 
 def check_url(url: str | None) -> str:
-    """Return a base URL without its last slash.
+    """Return a base URL without its last slash; a UserError says that it is not a usable one.
 
-    Raises:
-        UserError: It is empty, not a URL or contains a secret. URLs appear in messages and, with
-            the command, in the record.
+    URLs appear in messages and, with the command, in the record, so they must not contain a secret.
     """
     url = (url or "").strip()
     if not url:
@@ -100,14 +96,8 @@ def check_url(url: str | None) -> str:
         )
     try:
         parts = urlsplit(url)
-        is_usable = (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-            and url.isascii()
-            and url.isprintable()
-            and " " not in url
-        )
+        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        is_usable = is_address and url.isascii() and url.isprintable() and " " not in url
     except ValueError:
         is_usable = False
     if not is_usable:
@@ -130,11 +120,7 @@ def url_error(url: str) -> UserError:
 
 
 def read_key(variable: str) -> ServerKey:
-    """Return the key in an environment variable, which may be empty or missing.
-
-    Raises:
-        UserError: It cannot be sent in a header; the message does not contain it.
-    """
+    """Return the key in an environment variable, which may be empty or missing."""
     key = os.environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise UserError(f"{variable} holds characters that no key has; copy the key anew")
@@ -142,11 +128,7 @@ def read_key(variable: str) -> ServerKey:
 
 
 def parse_header(text: str) -> tuple[str, str]:
-    """Return the name and the value of a header `NAME: VALUE`.
-
-    Raises:
-        UserError: It is not a header; the message does not contain the value.
-    """
+    """Return the name and the value of `NAME: VALUE`; no message contains the value."""
     parts = _HEADER.fullmatch(text.strip())
     if parts is None:
         raise UserError("--header is 'NAME: VALUE' in ASCII; one that was given is not")
@@ -166,15 +148,7 @@ def hide_headers(words: list[str], headers: tuple[str, ...]) -> list[str]:
 
 
 def make_extra_body(extra_body: str | None, effort: str | None) -> str:
-    """Return the extra fields of each request as JSON in a canonical form; "" for none.
-
-    Args:
-        extra_body: Value of `--extra-body`.
-        effort: Value of `--reasoning-effort`.
-
-    Raises:
-        UserError: The value is not a JSON object, or sets a field of another option.
-    """
+    """Return `--extra-body` and `--reasoning-effort` as canonical JSON; "" for none."""
     try:
         fields = {} if extra_body is None else json.loads(extra_body)
         json.dumps(fields, allow_nan=False)

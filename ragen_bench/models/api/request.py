@@ -1,30 +1,33 @@
-"""Requests to a server under one sampling: retries, refused settings, and their outcome."""
+"""Requests to a server under one sampling: dialects, retries, refused settings, and outcomes."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.api.dialects import Dialect
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.api.errors import (
+    LIMIT,
+    NEW_LIMIT,
     ContextError,
     RefusedRequestError,
     RetryableError,
-    adapt_settings,
-    describe_refused,
 )
-from ragen_bench.models.api.options import ServerKey, ServerOptions
+from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.api.response import read_completion
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
-from ragen_bench.models.grammar import answer_regex
-from ragen_bench.models.pictures import to_content_parts
-from ragen_bench.models.tool_messages import functions_of, with_tool_calls
+from ragen_bench.models.chat_messages import functions_of, to_content_parts, with_tool_calls
+from ragen_bench.models.grammar import answer_gbnf, answer_regex
 from ragen_envs.core.instances import RandomStream
+from ragen_envs.core.protocol import Player
+
+if TYPE_CHECKING:
+    from ragen_bench.models.api.server_model import ServerModel
 
 _T = TypeVar("_T")
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
@@ -33,40 +36,66 @@ _MAX_DOUBLINGS = 64
 
 
 @dataclass(frozen=True)
-class ServerTarget:
-    """A model on a server, with the settings that it refused and the user's extra fields.
+class Dialect:
+    """What one kind of server takes beyond OpenAI's protocol.
 
-    `send` takes a conversation, sampling settings and extra fields, and returns the response in
-    OpenAI's protocol.
+    Most servers cut the stop text off a completion without saying so, and a whole answer then looks
+    like one that ended early: only those that keep the stop text, by their `extra` fields, are sent
+    one. `extra` also switches off sampling settings of the model or the server, which would change
+    the measurement. `constrain` maps an environment and the token limit to the fields that
+    constrain a completion to the environment's format; None if the server cannot. With
+    `cuts_at_context`, the server cuts a completion where the context is full; others refuse the
+    request.
     """
 
-    send: Callable[[Sequence[Message], Mapping[str, Any], Mapping[str, Any]], Awaitable[str]]
-    url: str
-    key: ServerKey
-    dialect: Dialect
-    refused: frozenset[str] = frozenset()
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    keeps_stop: bool = False
+    extra: JsonObject = field(default_factory=dict)
+    constrain: Callable[[Player, int], JsonObject] | None = None
+    cuts_at_context: bool = False
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        """All fields beyond OpenAI's protocol; the user's come last."""
-        return {**self.dialect.extra, **self.extra}
+
+PLAIN = Dialect()
+"""Servers of an unknown kind; some refuse unknown fields."""
+_NEUTRAL = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
+_LLAMA = {"top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0, "xtc_probability": 0.0, "mirostat": 0}
+DIALECTS = {
+    "vllm": Dialect(
+        keeps_stop=True,
+        extra={"include_stop_str_in_output": True, **_NEUTRAL},
+        constrain=lambda env, tokens: {"structured_outputs": {"regex": answer_regex(env, tokens)}},
+    ),
+    "sglang": Dialect(
+        keeps_stop=True,
+        extra={"no_stop_trim": True, **_NEUTRAL},
+        constrain=lambda env, tokens: {"regex": answer_regex(env, tokens)},
+    ),
+    "llamacpp": Dialect(
+        extra=_LLAMA,
+        constrain=lambda env, tokens: {"grammar": answer_gbnf(env, tokens)},
+        cuts_at_context=True,
+    ),
+}
+"""By the owner of the models that a server lists."""
 
 
 class RequestSender:
-    """Sends requests to a server, with one sampling.
+    """Sends requests to a server, with one sampling, which the server must support."""
 
-    Raises:
-        UserError: The server does not support the sampling.
-    """
-
-    def __init__(self, target: ServerTarget, options: ServerOptions, sampling: Sampling) -> None:
-        if sampling.constrain and target.dialect.constrain is None:
+    def __init__(
+        self,
+        model: ServerModel,
+        dialect: Dialect,
+        sampling: Sampling,
+        refused: frozenset[str] = frozenset(),
+    ) -> None:
+        if sampling.constrain and dialect.constrain is None:
             raise UserError(
-                f"{target.url} is not known to hold answers to a grammar; leave --constrain out, "
+                f"{model.url} is not known to hold answers to a grammar; leave --constrain out, "
                 "or serve the model with vLLM, SGLang or llama.cpp"
             )
-        self._target, self._options, self._sampling = target, options, sampling
+        self._model, self._dialect, self._sampling = model, dialect, sampling
+        self._refused = refused
+        self._fields = {**dialect.extra, **model.extra}  # the user's come last
         self._has_answered = False
         self._limit_fits = False
         self._limit_check = asyncio.Lock()
@@ -74,45 +103,50 @@ class RequestSender:
     async def find_refused(self) -> tuple[frozenset[str], str]:
         """Ask for one completion, and drop each setting that the server refuses by name.
 
-        Returns:
-            The refused settings, and a note for the user about them.
-
-        Raises:
-            UserError: The server refuses the request in any case.
+        Return these settings, and a note for the user about them. A UserError says that the
+        server refuses the request in any case.
         """
         while True:
             try:
-                await self._ask(_EMPTY, 0, self._target.fields, 1.0)
+                await self._ask(_EMPTY, 0, self._fields)
             except RetryableError as error:
                 raise UserError(self._describe_tries(error), exit_code=1) from error
             except ContextError as error:
                 raise self._limit_error(error) from error
             except RefusedRequestError as error:
-                refused = self._target.refused
-                new = next((name for name in error.settings if name not in refused), None)
+                new = next((name for name in error.settings if name not in self._refused), None)
                 if new is None:
                     raise
-                self._target = replace(self._target, refused=refused | {new})
+                self._refused |= {new}
             else:
-                refused = self._target.refused
-                return refused, describe_refused(self._settings(0), refused)
+                refused = self._refused
+                notes = [f"takes {LIMIT} as {NEW_LIMIT}"] if LIMIT in refused else []
+                settings = self._settings(0)
+                lost = [
+                    f"{name} ({settings[name]:g} was asked for)"
+                    for name in sorted(refused - {LIMIT})
+                ]
+                if lost:
+                    notes.append(f"refuses {' and '.join(lost)}, so that its own default counts")
+                return refused, " and ".join(notes)
 
     async def answer(self, request: Request) -> Completion | RequestFailure:
         """Return the completion of a request; a failure if each try failed.
 
-        A refused request is a failure too, once the server has answered another one.
-
-        Raises:
-            UserError: The server refuses all requests, as far as is known.
+        A refused request is a failure too, once the server has answered another one. A
+        UserError says that the server refuses all requests, as far as is known.
         """
+        sampling = self._sampling
         # The seed depends on seed and key alone, and has 31 bits, which every server accepts.
-        stream = RandomStream("sampling", self._sampling.seed, request.key)
+        stream = RandomStream("sampling", sampling.seed, request.key)
         seed, spread = stream.word() >> 33, stream.word() / 2**64
-        fields = {**self._target.fields, **self._constraint(request)}
+        fields = self._fields
+        if self._dialect.constrain and sampling.constrain:
+            fields = fields | self._dialect.constrain(request.env, sampling.max_tokens)
         try:
             try:
                 functions = functions_of(request.env)
-                completion = await self._ask(request.messages, seed, fields, spread, functions)
+                completion = await self._ask(request.messages, seed, fields, functions, spread)
             except ContextError as error:
                 await self._check_limit(error)
                 return Completion("", finish="context")
@@ -123,18 +157,20 @@ class RequestSender:
                 raise
             return RequestFailure(str(error))
         self._has_answered = True
-        self._check_constrained(request, completion)
+        if sampling.constrain and completion.finish == "stop":
+            # Old servers ignore the grammar.
+            regex = answer_regex(request.env, sampling.max_tokens)
+            if not re.fullmatch(regex, completion.text.strip()):
+                raise UserError(
+                    f"{self._model.url} does not hold answers to the grammar: "
+                    f"{completion.text[:60]!r}; update the server, or leave --constrain out",
+                    exit_code=1,
+                )
         return completion
 
     def _describe_tries(self, error: RetryableError) -> str:
         tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
-        return f"{self._target.url} gave no answer in {tries}, the last time: {error}"
-
-    def _constraint(self, request: Request) -> dict[str, Any]:
-        constrain = self._target.dialect.constrain
-        if constrain is None or not self._sampling.constrain:
-            return {}
-        return dict(constrain(request.env, self._sampling.max_tokens))
+        return f"{self._model.url} gave no answer in {tries}, the last time: {error}"
 
     async def _check_limit(self, overflow: ContextError) -> None:
         """Refuse a token limit that is too long for an empty conversation; asked once."""
@@ -142,71 +178,53 @@ class RequestSender:
             if self._limit_fits:
                 return
             try:
-                await self._ask(_EMPTY, 0, self._target.fields, 1.0)
+                await self._ask(_EMPTY, 0, self._fields)
             except ContextError:
                 raise self._limit_error(overflow) from overflow
             self._limit_fits = True
 
     def _limit_error(self, overflow: ContextError) -> UserError:
         return UserError(
-            f"{self._target.url} refused a request: {overflow}; lower --max-tokens, or serve the "
+            f"{self._model.url} refused a request: {overflow}; lower --max-tokens, or serve the "
             "model with a longer context",
             exit_code=1,
         )
-
-    def _check_constrained(self, request: Request, completion: Completion) -> None:
-        """Refuse a server that ignores the grammar, as old ones may."""
-        if not self._sampling.constrain or completion.finish != "stop":
-            return
-        regex = answer_regex(request.env, self._sampling.max_tokens)
-        if not re.fullmatch(regex, completion.text.strip()):
-            raise UserError(
-                f"{self._target.url} does not hold answers to the grammar: "
-                f"{completion.text[:60]!r}; update the server, or leave --constrain out",
-                exit_code=1,
-            )
 
     async def _ask(
         self,
         messages: Sequence[Message],
         seed: int,
-        fields: Mapping[str, Any],
-        spread: float,
-        functions: Sequence[dict[str, Any]] = (),
+        fields: JsonObject,
+        functions: Sequence[JsonObject] = (),
+        spread: float = 1.0,
     ) -> Completion:
         async def send() -> Completion:
-            return await self._try_once(messages, seed, fields, functions)
+            settings = self._settings(seed)
+            limit = settings[LIMIT]
+            for name in self._refused:
+                settings.pop(name, None)
+            if LIMIT in self._refused:
+                settings[NEW_LIMIT] = limit
+            sent = to_content_parts(messages)
+            if functions:
+                settings["tools"] = list(functions)
+                sent = with_tool_calls(messages, as_json=True)
+            body = await self._model.send([_replace_surrogates(m) for m in sent], settings, fields)
+            return read_completion(
+                body,
+                self._sampling.stop,
+                self._sampling.max_tokens if self._dialect.cuts_at_context else 0,
+                # A key that the server repeats must not enter a record.
+                lambda text: remove_secrets(text, self._model.key),
+                calls=bool(functions),
+            )
 
-        return await retry(send, self._options, spread)
+        return await retry(send, self._model.options, spread)
 
-    async def _try_once(
-        self,
-        messages: Sequence[Message],
-        seed: int,
-        fields: Mapping[str, Any],
-        functions: Sequence[dict[str, Any]],
-    ) -> Completion:
-        target, sampling = self._target, self._sampling
-        settings = adapt_settings(self._settings(seed), target.refused)
-        sent: list[Any] = to_content_parts(messages)
-        if functions:
-            settings = {**settings, "tools": list(functions)}
-            sent = with_tool_calls(messages, as_json=True)
-        body = await target.send([_replace_surrogates(m) for m in sent], settings, fields)
-        cut_below = sampling.max_tokens if target.dialect.cuts_at_context else 0
-        # A key that the server repeats must not enter a record.
-        return read_completion(
-            body,
-            sampling.stop,
-            cut_below,
-            lambda text: remove_secrets(text, target.key),
-            calls=bool(functions),
-        )
-
-    def _settings(self, seed: int) -> dict[str, Any]:
+    def _settings(self, seed: int) -> JsonObject:
         """Return the sampling settings by their names in OpenAI's protocol."""
         sampling = self._sampling
-        sends_stop = sampling.stop and self._target.dialect.keeps_stop
+        sends_stop = sampling.stop and self._dialect.keeps_stop
         return {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
@@ -222,16 +240,10 @@ async def retry(
     spread: float = 1.0,
     should_retry: Callable[[RetryableError], bool] = lambda _error: True,
 ) -> _T:
-    """Return the result of `send`, after as many retries as needed and allowed.
+    """Return the result of `send`, after as many retries as needed and allowed by the options.
 
-    Args:
-        send: One try; raises a RetryableError if another may succeed.
-        options: Time limit of a try, number of retries and waits.
-        spread: From 0 to 1; spreads the retries of requests that failed together.
-        should_retry: Decides which failures are retried.
-
-    Raises:
-        RetryableError: The last failure, with the number of tries.
+    `spread`, from 0 to 1, spreads the retries of requests that failed together; `should_retry`
+    decides which failures are retried. The last failure has the number of tries.
     """
     tries = 0
     while True:

@@ -1,26 +1,93 @@
-"""Strict reading of a server's responses: a violation of the protocol fails the try."""
+"""Responses of untrusted servers: bounded, not redirected to another server, and read strictly."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ragen_bench.models.api.errors import RetryableError
+from ragen_bench.json_types import JsonObject
+from ragen_bench.models.api.errors import RedirectError, RejectedResponseError, RetryableError
 from ragen_bench.models.base import Completion
 from ragen_envs.core.tool_calls import Call, as_text
 
+if TYPE_CHECKING:
+    import httpx
+
+_Client = TypeVar("_Client")
+_MAX_BYTES = 1 << 24
+"""Of an unpacked response; the longest completion and list of models are far smaller."""
+_MAX_REDIRECTS = 5
+_ENCODINGS = ("gzip", "deflate")
+"""Accepted encodings. They expand a thousandfold at most; others without a bound."""
+_ENCODING_HEADERS = {b"content-encoding", b"transfer-encoding", b"content-length"}
 _EXCERPT = 60
 _MAX_TOKENS = 10**12
 """Far beyond every context; a record with more could not be read again."""
 
 
-def read_models(body: str, clean: Callable[[str], str] = str) -> dict[str, Mapping[str, Any]]:
-    """Return the entries of a list of models, by id; `clean` removes secrets from texts.
+class _BoundedClient:
+    """Mixed into an asynchronous client of httpx; see `make_client`."""
 
-    Raises:
-        RetryableError: The response is not such a list.
-    """
+    async def send(self, request: httpx.Request, **options: object) -> httpx.Response:
+        """Send a request, follow redirects on the same server, and return the whole response."""
+        options |= {"stream": True, "follow_redirects": False}
+        for _ in range(_MAX_REDIRECTS):
+            response = await super().send(request, **options)  # type: ignore[misc]
+            redirected = response.next_request
+            if redirected is None:
+                return await _read_whole(response)
+            await response.aclose()
+            if _origin(redirected.url) != _origin(request.url):
+                raise RedirectError(
+                    f"sends requests on to {_origin(redirected.url)}; if you trust that server, "
+                    "give its address as the base URL"
+                )
+            request = redirected
+        raise RedirectError("sends requests on again and again; correct the base URL")
+
+
+def make_client(kind: type[_Client], **options: object) -> _Client:
+    """Return a bounded client of a kind: `httpx.AsyncClient`, of any version, or a subclass."""
+    bounded = type("BoundedClient", (_BoundedClient, kind), {})
+    client: _Client = bounded(headers={"Accept-Encoding": ", ".join(_ENCODINGS)}, **options)
+    return client
+
+
+def _origin(url: httpx.URL) -> str:
+    port = "" if url.port is None else f":{url.port}"
+    return f"{url.scheme}://{url.host}{port}"
+
+
+async def _read_whole(response: httpx.Response) -> httpx.Response:
+    """Return a response that is read and unpacked."""
+    content = bytearray()
+    try:
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in (*_ENCODINGS, "identity", ""):
+            raise RejectedResponseError(
+                f"the server packed its reply as {encoding[:20]!r}, unasked"
+            )
+        async for chunk in response.aiter_bytes():
+            content += chunk
+            if len(content) > _MAX_BYTES:
+                raise RejectedResponseError(f"the server sent more than {_MAX_BYTES >> 20} MiB")
+    finally:
+        await response.aclose()
+    headers = [
+        (name, text) for name, text in response.headers.raw if name.lower() not in _ENCODING_HEADERS
+    ]
+    return type(response)(
+        response.status_code,
+        headers=headers,
+        content=bytes(content),
+        request=response.request,
+        extensions=response.extensions,
+    )
+
+
+def read_models(body: str, clean: Callable[[str], str] = str) -> dict[str, JsonObject]:
+    """Return the entries of a list of models, by id; `clean` removes secrets from texts."""
     listed = _read_object(body, clean).get("data")
     if not isinstance(listed, list):
         raise _protocol_error(clean(body), "no list of models")
@@ -40,20 +107,18 @@ def read_completion(
     """Return the completion in a response, up to and including the stop text.
 
     A response without text is an empty completion if the server counted tokens for it: a refusal,
-    or thoughts that used up the limit.
-
-    Args:
-        body: The response.
-        stop: Stop text; "" for none.
-        cut_below: A completion that was cut with fewer tokens than these ran out of context.
-        clean: Removes secrets from a text.
-        calls: Functions were offered; the completion then has the format "tools".
-
-    Raises:
-        RetryableError: The response contains no completion.
+    or thoughts that used up the limit. A completion that was cut with fewer than `cut_below` tokens
+    ran out of context. `clean` removes secrets from a text. With `calls`, functions were offered,
+    and the completion has the format "tools". A RetryableError says that there is no completion.
     """
     response, body = _read_object(body, clean), clean(body)
-    prompt_tokens, completion_tokens = _read_usage(body, response.get("usage"))
+    usage, counts = response.get("usage"), [0, 0]
+    if usage is not None:
+        fields = usage if isinstance(usage, dict) else {}
+        counts = [fields.get(name, -1) for name in ("prompt_tokens", "completion_tokens")]
+        if not all(type(count) is int and 0 <= count < _MAX_TOKENS for count in counts):
+            raise _protocol_error(body, "an answer whose tokens are miscounted")
+    prompt_tokens, completion_tokens = counts
     choices = response.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -71,15 +136,14 @@ def read_completion(
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     reasoning = reasoning if isinstance(reasoning, str) else ""
     answer, stopped, _ = text.partition(stop) if stop else (text, "", "")
-    counts = prompt_tokens, completion_tokens
     if stopped or choice.get("finish_reason") != "length":
-        return Completion(answer + stopped, *counts, "stop", reasoning)
+        return Completion(answer + stopped, prompt_tokens, completion_tokens, "stop", reasoning)
     if 0 < completion_tokens < cut_below:
-        return Completion("", *counts, "context")
-    return Completion(answer, *counts, "length", reasoning)
+        return Completion("", prompt_tokens, completion_tokens, "context")
+    return Completion(answer, prompt_tokens, completion_tokens, "length", reasoning)
 
 
-def _read_calls(message: Mapping[str, Any], body: str) -> list[Call]:
+def _read_calls(message: JsonObject, body: str) -> list[Call]:
     """Return the calls in a message; the game checks their arguments."""
     listed = message.get("tool_calls") or []
     calls = []
@@ -93,23 +157,7 @@ def _read_calls(message: Mapping[str, Any], body: str) -> list[Call]:
     return calls
 
 
-def _read_usage(body: str, usage: Any) -> tuple[int, int]:
-    """Return the prompt and completion tokens; 0 if the server counts none."""
-    if usage is None:
-        return 0, 0
-    counts = [
-        usage.get(name) if isinstance(usage, dict) else None
-        for name in ("prompt_tokens", "completion_tokens")
-    ]
-    prompt, completion = [
-        count if type(count) is int and 0 <= count < _MAX_TOKENS else None for count in counts
-    ]
-    if prompt is None or completion is None:
-        raise _protocol_error(body, "an answer whose tokens are miscounted")
-    return prompt, completion
-
-
-def _read_object(body: str, clean: Callable[[str], str]) -> dict[str, Any]:
+def _read_object(body: str, clean: Callable[[str], str]) -> JsonObject:
     try:
         response = _clean_json(json.loads(body), clean)
     except (ValueError, RecursionError):
@@ -119,7 +167,7 @@ def _read_object(body: str, clean: Callable[[str], str]) -> dict[str, Any]:
     return response
 
 
-def _clean_json(value: Any, clean: Callable[[str], str], *, names: bool = False) -> Any:
+def _clean_json(value: object, clean: Callable[[str], str], *, names: bool = False) -> Any:
     """Return a JSON value with clean texts; `names` also cleans the names of fields."""
     if isinstance(value, dict):
         parts = {name: _clean_json(part, clean, names=names) for name, part in value.items()}

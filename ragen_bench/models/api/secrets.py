@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from ragen_bench.models.api.options import ServerKey
@@ -81,14 +80,11 @@ def _character_pattern(character: str) -> re.Pattern[str]:
 
 @cache
 def _encoded_pattern(key: str) -> re.Pattern[str]:
-    forms = map(re.escape, _base64_forms(key.encode()))
-    return re.compile(f"{'|'.join(forms)}|(?i:{key.encode().hex()})")
-
-
-def _base64_forms(key: bytes) -> Iterator[str]:
-    """Yield the Base64 characters that depend on the key alone, after 0, 1 or 2 other bytes."""
-    for before in range(3):
-        length = before + len(key)
-        first, last = -(-before * 8 // 6), length * 8 // 6
+    """Match the hexadecimal key, or the Base64 characters that depend on the key alone."""
+    data = key.encode()
+    forms = []
+    for before in range(3):  # other bytes
+        first, last = -(-before * 8 // 6), (before + len(data)) * 8 // 6
         for encode in (base64.standard_b64encode, base64.urlsafe_b64encode):
-            yield encode(bytes(before) + key).decode()[first:last]
+            forms.append(re.escape(encode(bytes(before) + data).decode()[first:last]))
+    return re.compile(f"{'|'.join(forms)}|(?i:{data.hex()})")

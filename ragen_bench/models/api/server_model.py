@@ -1,88 +1,92 @@
-"""The base class of models on a server: asked over the network, many requests at once."""
+"""Models on a server: their base class, and `openai/NAME` by OpenAI's chat protocol."""
 
 from __future__ import annotations
 
 import json
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
-from ragen_bench.errors import UserError
-from ragen_bench.models.api.dialects import PLAIN, Dialect, find_dialect, read_context
-from ragen_bench.models.api.errors import RetryableError
-from ragen_bench.models.api.options import ServerKey, ServerOptions
-from ragen_bench.models.api.request import RequestSender, ServerTarget
+from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.json_types import JsonObject
+from ragen_bench.models.api.errors import RejectedResponseError, RetryableError, raise_client_error
+from ragen_bench.models.api.options import (
+    ServerKey,
+    ServerOptions,
+    check_url,
+    is_loopback,
+    read_key,
+    url_error,
+)
+from ragen_bench.models.api.request import DIALECTS, PLAIN, RequestSender, retry
+from ragen_bench.models.api.response import make_client, read_models
+from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Engine, Message, Sampling
 
+try:
+    import openai
+except ImportError as missing:
+    raise missing_extra(missing, "openai") from missing
+
+_CONNECT_SECONDS = 10.0
+_MAX_NAMES = 10
+_NO_LIST = {404, 405, 501}
+"""HTTP statuses of a server without a list of models."""
+_MAX_DROPPED = 2
+"""Retries of the first connection if the server drops it."""
 _IDENTITY_FIELDS = ("id", "root", "parent", "max_model_len", "owned_by", "meta")
 """Fields of a server's entry that do not change when it is restarted."""
 
 
 class ServerModel(ABC):
-    """Asks a server, many requests at once.
+    """Asks a server for a model, whose name there is `name`, many requests at once."""
 
-    Args:
-        name: The server's name of the model.
-        options: Connection options.
-        url: Base URL.
-        key: The server's secrets.
-    """
+    group_size = 1
 
     def __init__(self, name: str, options: ServerOptions, url: str, key: ServerKey) -> None:
-        self._name, self._options, self._url = name, options, url
+        self.slots = options.concurrency
+        self._name, self.options, self.url = name, options, url
         secrets = {word for _, value in options.headers for word in value.split()}
         # A header may name the model, and the list of models then names it too.
-        self._key = key._replace(others=tuple(sorted(secrets - {name})))
-        self._extra = json.loads(options.extra_body or "{}")
+        self.key = key._replace(others=tuple(sorted(secrets - {name})))
+        self.extra = json.loads(options.extra_body or "{}")
         self._loop = BackgroundLoop()
-        self._entry: Mapping[str, Any] | None = None
+        self._entry: JsonObject | None = None
         self._refused: frozenset[str] | None = None
         self._refusal_notes: list[str] = []
 
     @abstractmethod
-    async def _find_entry(self) -> Mapping[str, Any]:
+    async def _find_entry(self) -> JsonObject:
         """Return the server's entry of the model; empty if it lists no models."""
 
     @abstractmethod
-    async def _send(
-        self, messages: Sequence[Message], settings: Mapping[str, Any], fields: Mapping[str, Any]
+    async def send(
+        self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
     ) -> str:
         """Send one request and return the response in OpenAI's protocol.
 
-        Args:
-            messages: The conversation.
-            settings: Sampling settings, by their names in OpenAI's protocol.
-            fields: Extra fields of the request.
-
-        Raises:
-            RetryableError: Another try may succeed.
-            ContextError: The conversation is too long.
-            UserError: The server refuses this request.
+        `settings` are those of the sampling, `fields` are extra. The errors are a RetryableError, a
+        ContextError for a conversation that is too long, and a UserError for a refused request.
         """
-
-    @property
-    def slots(self) -> int:
-        """Number of requests in flight."""
-        return self._options.concurrency
-
-    @property
-    def group_size(self) -> int:
-        """1: other requests at the server are beyond our control."""
-        return 1
 
     @property
     def context(self) -> int | None:
         """Context length of the model in tokens, if the server reports it."""
-        return read_context(self._known_entry())
+        entry = self._known_entry()
+        meta = entry.get("meta")  # of llama.cpp
+        n_ctx = meta.get("n_ctx") if isinstance(meta, dict) else None
+        tokens = entry.get("max_model_len") or n_ctx
+        return tokens if type(tokens) is int else None
 
     @property
     def notes(self) -> list[str]:
         """Notes for the user on how the model is asked; complete once it has an engine."""
-        unlisted = f"{self._url} lists no models, so that {self._name} is asked for unseen"
+        unlisted = f"{self.url} lists no models, so that {self._name} is asked for unseen"
         return [*([] if self._entry or self._entry is None else [unlisted]), *self._refusal_notes]
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return the server's description of the model, but not its address, which may change.
 
         `listed` is False if it lists no models. `extra_body` holds the user's extra fields. Once
@@ -93,57 +97,117 @@ class ServerModel(ABC):
         known = {name: entry[name] for name in _IDENTITY_FIELDS if entry.get(name) is not None}
         return {
             **(known or {"listed": False}),
-            **({"extra_body": self._extra} if self._extra else {}),
+            **({"extra_body": self.extra} if self.extra else {}),
             **({"refused": sorted(self._refused)} if self._refused else {}),
         }
 
     def probe(self) -> str:
         """Ask the server for its models, and return its address and what it serves.
 
-        Raises:
-            UserError: It cannot be reached, refuses the key, or does not serve the model.
+        A UserError says that it cannot be reached, refuses the key, or does not serve the model.
         """
         try:
             self._entry = self._loop.run(self._find_entry())
         except RetryableError as error:
             raise UserError(
-                f"{self._url} does not say what it serves: {error}; start the server, or correct "
+                f"{self.url} does not say what it serves: {error}; start the server, or correct "
                 "--base-url",
                 exit_code=1,
             ) from error
         if not self._entry:
-            return f"{self._url}, which lists no models"
+            return f"{self.url}, which lists no models"
         owner = self._entry.get("owned_by")
         by = f" by {owner}" if owner else ""
         tokens = f", {self.context} tokens" if self.context else ""
-        return f"{self._url} serves {self._name}{by}{tokens}"
+        return f"{self.url} serves {self._name}{by}{tokens}"
 
     def engine(self, sampling: Sampling) -> Engine:
-        """Return an engine that asks the server.
-
-        A server of an unknown kind is first asked for one completion, to find the settings that it
-        refuses.
-        """
+        """Return an engine; an unknown kind of server is first asked which settings it refuses."""
         entry, context = self._known_entry(), self.context
         if context is not None and sampling.max_tokens >= context:
             raise UserError(
-                f"{self._url} serves {self._name} with a context of {context} tokens; "
+                f"{self.url} serves {self._name} with a context of {context} tokens; "
                 f"lower --max-tokens, which is {sampling.max_tokens}"
             )
-        dialect = find_dialect(entry)
+        dialect = DIALECTS.get(str(entry.get("owned_by")), PLAIN)
         if dialect is PLAIN and self._refused is None:
-            sender = RequestSender(self._target(PLAIN), self._options, sampling)
+            sender = RequestSender(self, PLAIN, sampling)
             self._refused, note = self._loop.run(sender.find_refused())
             if note:
-                self._refusal_notes.append(f"{self._url} {note}; run.json says so")
-        sender = RequestSender(self._target(dialect), self._options, sampling)
-        return AsyncEngine(self._loop, self._options.concurrency, sender.answer)
+                self._refusal_notes.append(f"{self.url} {note}; run.json says so")
+        sender = RequestSender(self, dialect, sampling, self._refused or frozenset())
+        return AsyncEngine(self._loop, self.slots, sender.answer)
 
-    def _target(self, dialect: Dialect) -> ServerTarget:
-        refused = self._refused or frozenset()
-        return ServerTarget(self._send, self._url, self._key, dialect, refused, self._extra)
-
-    def _known_entry(self) -> Mapping[str, Any]:
+    def _known_entry(self) -> JsonObject:
         if self._entry is None:
             self.probe()
         return self._entry or {}
+
+
+class OpenAIModel(ServerModel):
+    """Asks a server that speaks OpenAI's protocol.
+
+    `key` is the server's; if None, it is that of the options' variable. A server without keys
+    gets a placeholder. A UserError says that the base URL is missing or invalid.
+    """
+
+    def __init__(
+        self, name: str, options: ServerOptions | None = None, key: str | None = None
+    ) -> None:
+        options = options or ServerOptions()
+        url = check_url(options.base_url or os.environ.get("OPENAI_BASE_URL"))
+        variable = options.key_variable
+        server_key = read_key(variable) if key is None else ServerKey(key, variable)
+        super().__init__(name, options, url, server_key)
+        # A proxy named in the environment cannot reach this machine's own addresses.
+        try:
+            self._client = openai.AsyncOpenAI(
+                base_url=url,
+                api_key=server_key.text or "none",
+                max_retries=0,
+                default_headers=dict(options.headers),
+                timeout=openai.Timeout(None, connect=_CONNECT_SECONDS),
+                http_client=make_client(
+                    openai.DefaultAsyncHttpxClient, trust_env=not is_loopback(url)
+                ),
+            )
+        except Exception as error:  # the HTTP library checks URLs more strictly
+            raise url_error(url) from error
+
+    async def _find_entry(self) -> JsonObject:
+        def should_retry(error: RetryableError) -> bool:
+            # A server that is not running is reported at once.
+            return error.answered or (error.reached and error.tries <= _MAX_DROPPED)
+
+        served = await retry(self._list_models, self.options, should_retry=should_retry)
+        if self._name in served or not served:
+            return served.get(self._name, {})
+        names = ", ".join(sorted(served)[:_MAX_NAMES])
+        rest = f" and {len(served) - _MAX_NAMES} more" if len(served) > _MAX_NAMES else ""
+        raise UserError(f"{self.url} does not serve {self._name!r}; it serves {names}{rest}")
+
+    async def send(
+        self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
+    ) -> str:
+        """Send one request; see `ServerModel.send`."""
+        try:
+            response = await self._client.chat.completions.with_raw_response.create(
+                model=self._name,
+                messages=cast(Any, list(messages)),
+                extra_body=dict(fields),
+                **settings,
+            )
+        except (openai.APIError, RejectedResponseError) as error:
+            raise_client_error(error, self.url, self.key)
+        content: bytes = response.content
+        return content.decode("utf-8", "replace")
+
+    async def _list_models(self) -> dict[str, JsonObject]:
+        try:
+            response = await self._client.models.with_raw_response.list()
+        except (openai.APIError, RejectedResponseError) as error:
+            if getattr(error, "status_code", None) in _NO_LIST:
+                return {}
+            raise_client_error(error, self.url, self.key)
+        body = response.content.decode("utf-8", "replace")
+        return read_models(body, lambda text: remove_secrets(text, self.key))

@@ -59,10 +59,7 @@ def converted_folder() -> Path:
     """Return the folder with the converted model, after converting it if necessary.
 
     The package has a GGUF file, which transformers reads slowly; as safetensors it loads in a
-    fraction of a second.
-
-    Raises:
-        UserError: The package is not installed.
+    fraction of a second. A UserError says that the package is not installed.
     """
     source = _gguf_file()
     version = importlib.metadata.version(_PACKAGE)

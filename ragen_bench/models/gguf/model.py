@@ -11,9 +11,9 @@ import importlib.metadata
 import mmap
 import secrets
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Engine, Sampling
 
 try:
@@ -21,8 +21,8 @@ try:
     import openai  # noqa: F401
     import xllamacpp
 
-    from ragen_bench.models.api.openai_model import OpenAIModel
     from ragen_bench.models.api.options import ServerOptions
+    from ragen_bench.models.api.server_model import OpenAIModel
 except ImportError as missing:
     raise missing_extra(missing, "gguf") from missing
 
@@ -40,28 +40,36 @@ class GGUFModel:
     """Generates with llama.cpp, one completion at a time, without its cache of conversations.
 
     Requests that shared batches or a cache would change each other's rounding. So a completion
-    depends on its own request alone.
-
-    Args:
-        path: The file; of a file in several parts, the first.
-        threads: Number of threads; llama.cpp's choice if None.
-
-    Raises:
-        UserError: llama.cpp cannot load the file, or it has no chat template.
+    depends on its own request alone. Of a file in several parts, the path is that of the first.
+    llama.cpp chooses the number of threads if it is None. A UserError says that llama.cpp
+    cannot load the file, or it has no chat template.
     """
 
     slots = 1
     group_size = 1
 
     def __init__(self, path: str, threads: int | None = None) -> None:
-        self._file = _check_file(Path(path))
+        file = self._file = Path(path)
+        if not self._file.is_file():
+            raise UserError(
+                f"there is no file {str(file)!r}; gguf/PATH wants the path of a GGUF file"
+            )
+        with self._file.open("rb") as content:
+            if content.read(len(_MAGIC)) != _MAGIC:
+                raise UserError(f"{str(file)!r} is not a GGUF file")
+            with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                # Without one, llama.cpp would silently use the template of another model.
+                if data.find(_TEMPLATE, 0, _METADATA) < 0:
+                    raise UserError(
+                        f"{str(file)!r} has no chat template; evaluate an instruction-tuned model"
+                    )
         key = secrets.token_hex()
         self._server = _start_server(self._file, key, threads)
         url = f"{self._server.listening_address}/v1"
         options = ServerOptions(base_url=url, concurrency=1, timeout=_DAY, retries=0)
         self._model = OpenAIModel(_NAME, options, key)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return a hash of the file, the context and the engine's version."""
         with self._file.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
@@ -80,23 +88,7 @@ class GGUFModel:
         return self._model.engine(sampling)
 
 
-def _check_file(file: Path) -> Path:
-    """Return the file if its metadata describe a chat model."""
-    if not file.is_file():
-        raise UserError(f"there is no file {str(file)!r}; gguf/PATH wants the path of a GGUF file")
-    with file.open("rb") as content:
-        if content.read(len(_MAGIC)) != _MAGIC:
-            raise UserError(f"{str(file)!r} is not a GGUF file")
-        with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            # Without one, llama.cpp would silently use the template of another model.
-            if data.find(_TEMPLATE, 0, _METADATA) < 0:
-                raise UserError(
-                    f"{str(file)!r} has no chat template; evaluate an instruction-tuned model"
-                )
-    return file
-
-
-def _start_server(file: Path, key: str, threads: int | None) -> Any:
+def _start_server(file: Path, key: str, threads: int | None) -> xllamacpp.Server:
     """Load the file into a server, and return it."""
     params = xllamacpp.CommonParams()
     params.model.path = str(file)

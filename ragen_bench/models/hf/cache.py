@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import AttentionInterface
+from transformers import AttentionInterface, PreTrainedModel
 
 ATTENTION = "ragen_rows"
 """The name of this attention among those of transformers."""
@@ -23,15 +23,11 @@ _UNSUPPORTED = ("softcap", "s_aux", "sliding_window", "position_bias")
 
 
 class RowCache:
-    """The keys and values of all layers, with one row per conversation.
-
-    Args:
-        rows: Number of conversations.
-    """
+    """The keys and values of all layers, with one row per conversation."""
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
-        self._columns = 0
+        self.columns = 0  # of a row, as soon as each layer is written
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def grow(self, rows: int) -> None:
@@ -41,11 +37,10 @@ class RowCache:
             return
         self._rows = rows
         for number, (keys, values) in self._layers.items():
-            self._layers[number] = _add_rows(keys, added), _add_rows(values, added)
-
-    def reserve(self, columns: int) -> None:
-        """Make rows of at least `columns` tokens, as soon as each layer is written."""
-        self._columns = max(self._columns, -(-columns // _COLUMN_STEP) * _COLUMN_STEP)
+            self._layers[number] = (
+                torch.cat([keys, keys.new_zeros(added, *keys.shape[1:])]),
+                torch.cat([values, values.new_zeros(added, *values.shape[1:])]),
+            )
 
     def copy(self, source: int, target: int, columns: int) -> None:
         """Copy the first columns of one row to another."""
@@ -58,44 +53,31 @@ class RowCache:
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Write the keys and values of new tokens, each [1, heads, tokens, size], into their rows.
 
-        Returns:
-            All keys and all values of the layer, each [rows, heads, columns, size].
+        Return all keys and all values of the layer, each [rows, heads, columns, size].
         """
         cached = self._layers.get(layer)
-        if cached is None or cached[0].shape[2] < self._columns:
-            cached = self._layers[layer] = self._lengthen(cached, new)
+        if cached is None or cached[0].shape[2] < self.columns:
+            # Zeros, as attention multiplies masked values by 0, and uninitialised ones may be NaN.
+            keys, values = (
+                part.new_zeros(self._rows, part.shape[1], self.columns, part.shape[3])
+                for part in new
+            )
+            if cached is not None:
+                width = cached[0].shape[2]
+                keys[:, :, :width], values[:, :, :width] = cached
+            cached = self._layers[layer] = keys, values
         for whole, part in zip(cached, new, strict=True):
             whole[step.rows, :, step.columns] = part[0].transpose(0, 1)
         return cached
-
-    def _lengthen(
-        self,
-        cached: tuple[torch.Tensor, torch.Tensor] | None,
-        new: tuple[torch.Tensor, torch.Tensor],
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        # Zeros, since attention multiplies masked values by 0, and uninitialised ones may be NaN.
-        keys, values = (
-            part.new_zeros(self._rows, part.shape[1], self._columns, part.shape[3]) for part in new
-        )
-        if cached is not None:
-            width = cached[0].shape[2]
-            keys[:, :, :width], values[:, :, :width] = cached
-        return keys, values
-
-
-def _add_rows(cached: torch.Tensor, added: int) -> torch.Tensor:
-    return torch.cat([cached, cached.new_zeros(added, *cached.shape[1:])])
 
 
 @dataclass(frozen=True)
 class Prompts:
     """The new tokens before the last one, of rows with equal numbers of cached and new tokens.
 
-    Attributes:
-        rows: The rows.
-        places: Positions in the packed sequence, row by row, [rows * tokens]. For a single row both
-            are slices, which avoids a copy.
-        seen: Whether a token attends to a column of its row, [tokens, columns].
+    `places` are positions in the packed sequence, row by row, [rows * tokens]. For a single
+    row, `rows` and `places` are slices, which avoids a copy. `seen` is whether a token attends
+    to a column of its row, [tokens, columns].
     """
 
     rows: slice | torch.Tensor
@@ -107,15 +89,10 @@ class Prompts:
 class Step:
     """One forward pass over rows 0 to n - 1.
 
-    The packed sequence has the prompts first, then the last token of every row in order.
-
-    Attributes:
-        cache: The keys and values.
-        ids: Token ids of the packed sequence, [1, tokens].
-        rows: Row of each token, [tokens].
-        columns: Column of each token in its row, which is its position, [tokens].
-        prompts: The tokens before the last ones.
-        seen: Whether a row's last token attends to a column, [n, 1, 1, columns].
+    The packed sequence has the prompts first, then the last token of every row in order. `ids`
+    are its token ids, [1, tokens]; `rows` and `columns` have the row of each token and its
+    column there, which is its position, [tokens]. `seen` is whether a row's last token attends
+    to a column, [n, 1, 1, columns].
     """
 
     cache: RowCache
@@ -132,13 +109,9 @@ def make_step(
     new: Sequence[Sequence[int]],
     device: torch.device | str,
 ) -> Step:
-    """Return the pass that reads the new tokens of rows 0 to n - 1.
+    """Return the pass that reads the new tokens of rows 0 to n - 1, at least one of each row.
 
-    Args:
-        cache: The keys and values.
-        lengths: Number of cached tokens of each row.
-        new: New tokens of each row, at least one.
-        device: Device of the model.
+    `lengths` are the numbers of cached tokens of each row.
     """
     groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
     packed: list[tuple[int, int, int]] = []
@@ -149,7 +122,7 @@ def make_step(
     prompts = [_make_prompts(*shape, places, device) for shape, places in groups.items()]
     ends = [before + len(tokens) for before, tokens in zip(lengths, new, strict=True)]
     packed += [(new[row][-1], row, end - 1) for row, end in enumerate(ends)]
-    cache.reserve(max(ends))
+    cache.columns = max(cache.columns, -(-max(ends) // _COLUMN_STEP) * _COLUMN_STEP)
     ids, rows, columns = torch.tensor(packed, device=device).T.contiguous()
     places = torch.arange(max(ends), device=device)
     seen = places <= columns[-len(ends) :, None, None, None]
@@ -169,12 +142,8 @@ def _make_prompts(
     return Prompts(rows, positions, seen)
 
 
-def compute_logits(model: Any, step: Step) -> torch.Tensor:
-    """Run a model with this attention.
-
-    Returns:
-        The logits after each row's last token, [n, vocabulary].
-    """
+def compute_logits(model: PreTrainedModel, step: Step) -> torch.Tensor:
+    """Run a model; return the logits after each row's last token, [n, vocabulary]."""
     logits: torch.Tensor = model(
         input_ids=step.ids,
         position_ids=step.columns[None],
@@ -194,7 +163,7 @@ def _attend(
     scaling: float | None = None,
     *,
     ragen_step: Step,
-    **options: Any,
+    **options: object,
 ) -> tuple[torch.Tensor, None]:
     """Return [1, tokens, heads, size] for a query of [1, heads, tokens, size]."""
     del attention_mask  # part of the interface; a step has its own masks

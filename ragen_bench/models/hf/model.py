@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
 
-from ragen_bench.errors import missing_extra
-from ragen_bench.models.base import Engine, Sampling, refuse_constraint, refuse_limit
+from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.json_types import JsonObject
+from ragen_bench.models.base import (
+    Completion,
+    Engine,
+    Request,
+    RequestFailure,
+    Sampling,
+    refuse_constraint,
+    refuse_limit,
+)
+from ragen_bench.models.chat_messages import functions_of
+from ragen_bench.models.model_folder import describe_content
 
 # OpenMP reads it when torch is imported. Threads that spin while they wait slow everything down
 # several times on a machine with other work.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 try:
-    from ragen_bench.models.hf.engine import SlotEngine
-    from ragen_bench.models.hf.loading import describe_identity, load
+    import torch
+
+    from ragen_bench.models.hf.decoding import Decoder
+    from ragen_bench.models.hf.loading import LoadedModel, load
+    from ragen_bench.models.hf.sampling import Generation, make_stream
 except ImportError as missing:
     raise missing_extra(missing, "hf") from missing
 
 SLOTS = 16
 """Default number of conversations at once."""
+_CPU_ALLOCATOR = "DefaultCPUAllocator"
+"""Named by torch's untyped error when the machine itself is out of memory."""
 _GROUP = 4
 """Episodes of a group per slot: at the end of a group, slots run empty."""
 
 
 class HFModel:
-    """A model of transformers.
+    """A model of transformers, from a folder with config.json, or a name on the hub.
 
     Inverse transform sampling uses a number that depends on seed, request and token alone. So a
     completion does not depend on the other requests of its batch, except by the rounding of the
-    logits, and no global generator is read.
-
-    Args:
-        name: A folder with config.json, tokenizer and weights, or a name on the hub.
-        slots: Number of conversations at once.
-
-    Raises:
-        UserError: There is no model at that place.
+    logits, and no global generator is read. A UserError says that there is no model at that place.
     """
 
     def __init__(self, name: str, slots: int = SLOTS) -> None:
@@ -45,10 +54,15 @@ class HFModel:
         self.slots = slots
         self.group_size = slots if self._loaded.waves else slots * _GROUP
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return the number format, the engine, and a folder's hash or the hub's revision."""
-        engine = "waves" if self._loaded.waves else "continuous"
-        return {**describe_identity(self._name, self._loaded), "engine": engine}
+        model, chat = self._loaded.model, self._loaded.chat
+        return {
+            "dtype": str(model.dtype).removeprefix("torch."),
+            **chat.identity(),
+            **describe_content(self._name, model.config),
+            "engine": "waves" if self._loaded.waves else "continuous",
+        }
 
     def probe(self) -> str:
         """Return its device, and why it runs in waves if it does."""
@@ -62,3 +76,56 @@ class HFModel:
         refuse_constraint(sampling, "hf/NAME")
         refuse_limit(sampling, self._name, self._loaded.context)
         return SlotEngine(self._loaded, sampling, self.slots)
+
+
+class SlotEngine:
+    """Turns requests into prompts for a `Decoder`, and generations into completions."""
+
+    _requests: dict[Generation, Request]
+    _overflows: list[tuple[Request, Completion | RequestFailure]]
+    _decoder: Decoder
+
+    def __init__(
+        self, loaded: LoadedModel, sampling: Sampling, slots: int, reuse: bool = True
+    ) -> None:
+        self._loaded, self._sampling = loaded, sampling
+        self._slots, self._reuse = slots, reuse
+        self.close()
+
+    def submit(self, request: Request) -> None:
+        """Take a request; it is worked on in `collect`."""
+        ids = self._loaded.chat.tokenize(request.messages, functions_of(request.env))
+        context = self._loaded.context
+        if context is None or len(ids) + self._sampling.max_tokens <= context:
+            generation = self._decoder.submit(ids, make_stream(request, self._sampling))
+            self._requests[generation] = request
+        else:
+            self._overflows.append((request, Completion("", len(ids), 0, finish="context")))
+
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
+        """Decode until at least one generation has ended."""
+        if self._overflows:
+            overflows, self._overflows = self._overflows, []
+            return overflows
+        try:
+            ended = self._decoder.collect()
+        except RuntimeError as error:
+            if not (isinstance(error, torch.OutOfMemoryError) or _CPU_ALLOCATOR in str(error)):
+                raise
+            raise UserError(
+                f"{self._loaded.model.device} has too little memory for {self._slots} "
+                "conversations at once: lower --concurrency, with another --out; finished episodes "
+                "are kept",
+                exit_code=1,
+            ) from None
+        ending = self._decoder.ending
+        return [
+            (self._requests.pop(one), ending.make_completion(len(one.prompt), one.ids))
+            for one in ended
+        ]
+
+    def close(self) -> None:
+        """Drop unanswered requests, and all keys and values."""
+        self._requests = {}
+        self._overflows = []
+        self._decoder = Decoder(self._loaded, self._sampling, self._slots, reuse=self._reuse)

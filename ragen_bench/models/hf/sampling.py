@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from ragen_bench.models.base import Completion, Finish, Request, Sampling
 from ragen_envs.core.instances import RandomStream
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _TAIL_TOKENS = 16
 """Last tokens in which the stop text is searched; no tokenizer needs as many for it."""
@@ -21,13 +24,10 @@ _CACHED_TAILS = 1 << 14
 class Generation:
     """Tokens that are sampled after a prompt.
 
-    Attributes:
-        prompt: Token ids of the conversation.
-        stream: Random numbers of this generation.
-        ids: Token ids sampled so far, including the one that ends it.
-        log_probs: Log-probability of each sampled token under the distribution that it was drawn
-            from, temperature included; empty if they were not asked for.
-        unread: Token ids that the model must read before it can sample the next one.
+    `ids` are those sampled so far, including the one that ends it. `log_probs` has the
+    log-probability of each under the distribution that it was drawn from, temperature included;
+    it is empty if they were not asked for. `unread` are the ids that the model must read before
+    it can sample the next one.
     """
 
     prompt: list[int]
@@ -59,13 +59,11 @@ def sample_tokens(
 
 
 class Ending:
-    """Decides when a generation is finished, by end-of-turn tokens, stop text and token limit.
+    """Decides when a generation is finished, by end-of-turn tokens, stop text and token limit."""
 
-    Attributes:
-        limit: Maximum tokens of a completion.
-    """
-
-    def __init__(self, tokenizer: Any, ends: frozenset[int], sampling: Sampling) -> None:
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, ends: frozenset[int], sampling: Sampling
+    ) -> None:
         self._tokenizer = tokenizer
         self._ends = ends
         self._stop = sampling.stop
@@ -83,11 +81,13 @@ class Ending:
 
     def make_completion(self, prompt_tokens: int, sampled: Sequence[int]) -> Completion:
         """Return the completion of a finished generation's token ids."""
-        text = self._tokenizer.decode(
-            sampled, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        text = str(
+            self._tokenizer.decode(
+                list(sampled), skip_special_tokens=True, clean_up_tokenization_spaces=False
+            )
         )
         # The token that completes the stop text may be longer; servers cut there too.
-        if self._has_stop(text):
+        if self._stop and self._stop in text:
             text = text[: text.index(self._stop)] + self._stop
         finish: Finish = "stop" if self.is_stopped(sampled) else "length"
         return Completion(text, prompt_tokens, len(sampled), finish)
@@ -95,7 +95,4 @@ class Ending:
     @cached_property
     def _tail_has_stop(self) -> Callable[[tuple[int, ...]], bool]:
         """Return whether tokens contain the stop text; cached, since generations repeat."""
-        return lru_cache(_CACHED_TAILS)(lambda tail: self._has_stop(self._tokenizer.decode(tail)))
-
-    def _has_stop(self, text: str) -> bool:
-        return self._stop != "" and self._stop in text
+        return lru_cache(_CACHED_TAILS)(lambda tail: self._stop in self._tokenizer.decode(tail))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import (
     CallEngine,
     Completion,
@@ -24,7 +23,7 @@ class _ScriptedModel:
     slots = 64
     group_size = 1
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return nothing: the version of the package identifies it."""
         return {}
 
@@ -34,11 +33,7 @@ class _ScriptedModel:
 
 
 class RandomModel(_ScriptedModel):
-    """Answers with as many random legal actions as the turn allows.
-
-    Args:
-        player: Player in third-party environments that are not a `TextEnv`.
-    """
+    """Answers with random legal actions, or as the user's player in third-party environments."""
 
     def __init__(self, player: RandomPlayer | None = None) -> None:
         self._player = player

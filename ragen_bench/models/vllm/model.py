@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import (
     Completion,
     Engine,
@@ -17,8 +17,8 @@ from ragen_bench.models.base import (
     Sampling,
     refuse_limit,
 )
+from ragen_bench.models.chat_messages import functions_of
 from ragen_bench.models.grammar import answer_regex
-from ragen_bench.models.tool_messages import functions_of
 from ragen_envs.core.instances import RandomStream
 
 # vLLM reads these when it is imported. In its own process, its steps would not follow the requests
@@ -52,17 +52,11 @@ _FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
 class VLLMModel:
     """A model in vLLM's engine, which gives a freed slot to the next request at once.
 
-    Each request has its own generator, seeded by the run's seed and the request's key, as on a vLLM
-    server. Other requests of a step change the rounding of the logits, so groups of episodes are
-    replayed whole.
-
-    Args:
-        name: A folder with config.json, tokenizer and weights, or a name on the hub.
-        slots: Number of requests in flight.
-        dtype: vLLM's name of the number format; "auto" stores float32 weights in 16 bits.
-
-    Raises:
-        UserError: There is no chat model at that place, or it does not fit the machine.
+    Each request has its own generator, seeded by the run's seed and the request's key, as on a
+    vLLM server. Other requests of a step change the rounding of the logits, so groups of
+    episodes are replayed whole. `dtype` is vLLM's name of the number format; "auto" stores
+    float32 weights in 16 bits. A UserError says that there is no chat model at that place, or
+    it does not fit the machine.
     """
 
     def __init__(self, name: str, slots: int = SLOTS, dtype: str = "auto") -> None:
@@ -72,7 +66,7 @@ class VLLMModel:
         self.slots = slots
         self.group_size = slots * _GROUP
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> JsonObject:
         """Return vLLM's version, the number format, and a folder's hash or the hub's revision."""
         config = self._llm.model_config
         return {
@@ -99,7 +93,7 @@ class _StepEngine:
     since the cache keeps nothing from an earlier engine.
     """
 
-    def __init__(self, llm: Any, chat: Chat, sampling: Sampling) -> None:
+    def __init__(self, llm: vllm.LLM, chat: Chat, sampling: Sampling) -> None:
         self._engine = llm.llm_engine
         self._context: int = llm.model_config.max_model_len
         self._chat, self._sampling = chat, sampling
@@ -109,20 +103,43 @@ class _StepEngine:
             raise RuntimeError("the model's last engine was not closed")
 
     def submit(self, request: Request) -> None:
+        sampling = self._sampling
         ids = self._chat.tokenize(request.messages, functions_of(request.env))
-        if len(ids) + self._sampling.max_tokens > self._context:
+        if len(ids) + sampling.max_tokens > self._context:
             self._overflows.append((request, Completion("", len(ids), 0, finish="context")))
             return
-        self._running[request.key] = request
-        self._engine.add_request(
-            request.key, tokens_input(ids), _make_parameters(request, self._sampling)
+        form = None
+        if sampling.constrain:
+            form = StructuredOutputsParams(regex=answer_regex(request.env, sampling.max_tokens))
+        # Other settings, such as top-k, are off by default.
+        parameters = vllm.SamplingParams(
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_tokens=sampling.max_tokens,
+            stop=[sampling.stop] if sampling.stop else None,
+            include_stop_str_in_output=True,
+            # As servers are sent.
+            seed=RandomStream("sampling", sampling.seed, request.key).word() >> 33,
+            structured_outputs=form,
+            output_kind=RequestOutputKind.FINAL_ONLY,
         )
+        self._running[request.key] = request
+        self._engine.add_request(request.key, tokens_input(ids), parameters)
 
     def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
         ended, self._overflows = self._overflows, []
         while not ended:
-            outputs = self._engine.step()
-            ended = [self._read_output(output) for output in outputs if output.finished]
+            for output in self._engine.step():
+                if not output.finished:
+                    continue
+                [sequence] = output.outputs
+                request = self._running.pop(output.request_id)
+                if finish := _FINISH.get(sequence.finish_reason):
+                    counts = len(output.prompt_token_ids), len(sequence.token_ids)
+                    ended.append((request, Completion(sequence.text, *counts, finish)))
+                else:
+                    reason = f"vLLM gave {request.key} up: {sequence.finish_reason}"
+                    ended.append((request, RequestFailure(reason)))
         return ended
 
     def close(self) -> None:
@@ -130,36 +147,8 @@ class _StepEngine:
         self._running.clear()
         self._overflows = []
 
-    def _read_output(self, output: Any) -> tuple[Request, Completion | RequestFailure]:
-        [sequence] = output.outputs
-        request = self._running.pop(output.request_id)
-        finish = _FINISH.get(sequence.finish_reason)
-        if finish is None:
-            return request, RequestFailure(f"vLLM gave {request.key} up: {sequence.finish_reason}")
-        counts = len(output.prompt_token_ids), len(sequence.token_ids)
-        return request, Completion(sequence.text, *counts, finish)
 
-
-def _make_parameters(request: Request, sampling: Sampling) -> Any:
-    """Return vLLM's sampling parameters; others, such as top-k, are off by default."""
-    form = None
-    if sampling.constrain:
-        regex = answer_regex(request.env, sampling.max_tokens)
-        form = StructuredOutputsParams(regex=regex)
-    return vllm.SamplingParams(
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        max_tokens=sampling.max_tokens,
-        stop=[sampling.stop] if sampling.stop else None,
-        include_stop_str_in_output=True,
-        seed=RandomStream("sampling", sampling.seed, request.key).word()
-        >> 33,  # as servers are sent
-        structured_outputs=form,
-        output_kind=RequestOutputKind.FINAL_ONLY,
-    )
-
-
-def _load(name: str, slots: int, dtype: str) -> Any:
+def _load(name: str, slots: int, dtype: str) -> vllm.LLM:
     check_folder(name)
     try:
         llm = vllm.LLM(

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ragen_bench.audit import doctor
-from ragen_bench.audit.doctor import examine, examine_model
+from ragen_bench.audit.doctor import examine
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.models import resolve
@@ -64,7 +64,7 @@ def evaluation():
 
 
 def findings(patient, evaluation, questions=6):
-    return {f.name: f for f in examine_model(patient, evaluation, questions)}
+    return {f.name: f for f in examine(evaluation, questions, patient)}
 
 
 def test_a_healthy_model(evaluation):
@@ -194,7 +194,7 @@ def test_a_model_that_there_is_not(evaluation):
 
 def test_the_scripted_models_are_well(evaluation):
     for name in ("random", "oracle"):
-        assert {f.status for f in examine_model(resolve(name), evaluation, 70)} == {"ok"}
+        assert {f.status for f in examine(evaluation, 70, resolve(name))} == {"ok"}
 
 
 @pytest.mark.parametrize(
@@ -219,5 +219,5 @@ def test_an_answer_of_twelve_seconds_takes_a_day(evaluation):
     assert doctor._range(60, 7200) == "60 s to 2 hours"
     assert doctor._range(7200, 7210) == "2 hours"
     completions = [Completion(text="no", completion_tokens=50)] * 4
-    pace = doctor._estimate_pace(dataclasses.replace(evaluation, samples=192), completions, 48.0)
-    assert pace.detail.startswith("an answer of 50 tokens takes 12 s; 1,536 episodes take 5.1 to ")
+    _, pace = doctor._estimate_pace(dataclasses.replace(evaluation, samples=192), completions, 48.0)
+    assert pace.startswith("an answer of 50 tokens takes 12 s; 1,536 episodes take 5.1 to ")

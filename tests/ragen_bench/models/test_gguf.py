@@ -68,7 +68,7 @@ def test_identity_and_probe(gguf):
 
 def test_the_server_refuses_other_keys(gguf):
     with pytest.raises(OSError, match="HTTP Error 401"):
-        llama.post(gguf._model._url, {"messages": REQUESTS[0].messages})
+        llama.post(gguf._model.url, {"messages": REQUESTS[0].messages})
 
 
 @pytest.mark.parametrize("name", ["Sokoban-v0", "WebShop-v0"])

@@ -8,8 +8,7 @@ import pytest
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion
-from ragen_bench.models.hf.engine import SlotEngine
-from ragen_bench.models.hf.model import HFModel
+from ragen_bench.models.hf.model import HFModel, SlotEngine
 from ragen_bench.opponents.opponent import Opponent, make_answerer
 from ragen_bench.opponents.pair import ModelPair
 from ragen_envs.core.instances import RandomStream

@@ -5,7 +5,7 @@ import dataclasses
 import gymnasium
 import pytest
 
-from ragen_bench.audit.doctor import examine_model
+from ragen_bench.audit.doctor import examine
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
 from ragen_bench.opponents.opponent import Opponent, load, make_answerer
@@ -49,7 +49,7 @@ def test_an_opponent_that_fails_is_named_with_its_question(tmp_path, monkeypatch
 def test_the_doctor_looks_at_both():
     evaluation = dataclasses.replace(BASE, instances={GAME: 4})
     pair = ModelPair(resolve("oracle"), Said(lambda request: "Maybe"), "plain")
-    found = list(examine_model(pair, evaluation, 6))
+    found = list(examine(evaluation, 6, pair))
     looks = ["is there", "answers", "form", "stops", "limit", "repeats", "pace"]
     assert [one.name for one in found] == [*looks, "opponent", *looks]
     assert found[2].detail == "6 of 6 answers have it, 6 name known actions only"
@@ -61,7 +61,7 @@ def test_the_doctor_looks_at_both():
     thinks = Said(lambda request: "")
     thinks.complete = lambda requests, sampling: [Completion("", reasoning="hm")] * len(requests)
     form = dataclasses.replace(evaluation, opponent=Opponent("random", "think"))
-    *_, last = examine_model(ModelPair(resolve("oracle"), thinks, "think"), form, 2)
+    *_, last = examine(form, 2, ModelPair(resolve("oracle"), thinks, "think"))
     assert last.status == "FAIL"
     assert "add --opponent-format answer" in last.detail
 

@@ -10,8 +10,7 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
-from ragen_bench.models.hf.loading import LoadedModel
-from ragen_bench.models.hf.support import enable_rows
+from ragen_bench.models.hf.loading import LoadedModel, enable_rows
 from ragen_bench.suites import make_env
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.failures import FailedEpisode

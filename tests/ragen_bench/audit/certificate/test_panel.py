@@ -3,8 +3,7 @@
 import pytest
 
 from ragen_bench.audit.certificate import Evidence, certify
-from ragen_bench.audit.certificate.panel import play_panel
-from ragen_bench.audit.certificate.players import PLAYERS
+from ragen_bench.audit.certificate.panel import PLAYERS, play_panel
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.errors import UserError
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from ragen_bench.agents import Answer
-from ragen_bench.audit.doctor import examine_model
+from ragen_bench.audit.doctor import examine
 from ragen_bench.models.base import Request, TurnId, ask_all
 from ragen_bench.models.grammar import action_schema
 from ragen_envs.core.instances import RandomStream
@@ -122,7 +122,7 @@ def test_doctor_does_not_hold_an_agents_calls_to_the_limit_of_an_answer(agent):
         "async def answer(messages):\n"
         "    return Answer('<think></think><answer>Up</answer>', completion_tokens=900)\n"
     )
-    findings = list(examine_model(agent(source), run_of("answer"), 2))
+    findings = list(examine(run_of("answer"), 2, agent(source)))
     assert {finding.status for finding in findings} == {"ok"}
     [limit] = [finding.detail for finding in findings if finding.name == "limit"]
     assert limit == "not checked: agents do not receive it"

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, Sampling, ServerOptions, ask_all
-from ragen_bench.models.api.openai_model import OpenAIModel
+from ragen_bench.models.api.server_model import OpenAIModel
 
 from . import llama
 

@@ -127,7 +127,7 @@ def test_headers_repeated_by_a_server_are_removed_from_messages(stub):
     stub.refuses = lambda body: (400, {"message": f"who is {SECRET}? or x"})
     headers = (("Authorization", f"Bearer {SECRET}"), ("X", "x"))
     assert str(refusal(model_of(stub, headers=headers))).endswith("HTTP 400 who is ...? or x")
-    assert SECRET not in repr(model_of(stub, headers=headers)._options)
+    assert SECRET not in repr(model_of(stub, headers=headers).options)
 
 
 def test_headers_that_look_like_a_reply_break_none(stub):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.models.api.openai_model import OpenAIModel
 from ragen_bench.models.api.options import is_loopback
+from ragen_bench.models.api.server_model import OpenAIModel
 from tests.waiting import wait_until
 
 from . import llama, proxy

@@ -13,9 +13,8 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Sampling
 from ragen_bench.models.base import ask_all
 from ragen_bench.models.hf import cache as hf_cache
-from ragen_bench.models.hf import rows as hf_rows
-from ragen_bench.models.hf.engine import SlotEngine
-from ragen_bench.models.hf.model import HFModel
+from ragen_bench.models.hf import decoding
+from ragen_bench.models.hf.model import HFModel, SlotEngine
 
 from ..hf_models import Reference, request, save_tiny
 
@@ -54,8 +53,8 @@ def passes(monkeypatch):
         seen.append((step.ids.shape[1], logits.clone()))
         return logits
 
-    plain = hf_rows.compute_logits
-    monkeypatch.setattr(hf_rows, "compute_logits", spy)
+    plain = decoding.compute_logits
+    monkeypatch.setattr(decoding, "compute_logits", spy)
     return seen
 
 

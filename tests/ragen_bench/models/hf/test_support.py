@@ -6,9 +6,9 @@ import transformers
 
 from ragen_bench.models import Sampling
 from ragen_bench.models.base import ask_all
-from ragen_bench.models.hf import support as hf_support
+from ragen_bench.models.hf import loading
+from ragen_bench.models.hf.loading import enable_rows
 from ragen_bench.models.hf.model import HFModel
-from ragen_bench.models.hf.support import enable_rows
 
 from ..hf_models import SHAPE, Reference, request, save
 
@@ -92,19 +92,19 @@ def test_others_are_left_as_they_are_and_the_reason_is_told(kind, changes, reaso
 
 def test_a_model_that_answers_otherwise_by_rows_is_noticed(monkeypatch):
     model = made("Llama")
-    monkeypatch.setattr(hf_support, "_run_by_rows", lambda model, ids: plain * 1.01)
-    plain = hf_support._run_plain(model, IDS)
+    monkeypatch.setattr(loading, "_run_by_rows", lambda model, ids: plain * 1.01)
+    plain = loading._run_plain(model, IDS)
     assert "logits differ when it reads in pieces" in enable_rows(model, IDS)
-    monkeypatch.setattr(hf_support, "_run_by_rows", lambda model, ids: plain * float("nan"))
+    monkeypatch.setattr(loading, "_run_by_rows", lambda model, ids: plain * float("nan"))
     assert "logits differ when it reads in pieces" in enable_rows(model, IDS)
 
 
 def test_the_trial_depends_on_every_token_of_the_conversation():
     model = made("Llama")
-    plain = hf_support._run_plain(model, IDS)
+    plain = loading._run_plain(model, IDS)
     for place in range(20):
         changed = [*IDS[:place], 50, *IDS[place + 1 :]]
-        assert not torch.allclose(plain[-1], hf_support._run_plain(model, changed)[-1])
+        assert not torch.allclose(plain[-1], loading._run_plain(model, changed)[-1])
 
 
 @pytest.fixture(scope="module")

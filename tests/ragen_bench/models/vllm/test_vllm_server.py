@@ -5,8 +5,8 @@ import json
 import pytest
 
 from ragen_bench.models import ask_all
-from ragen_bench.models.api.openai_model import OpenAIModel
 from ragen_bench.models.api.options import ServerOptions
+from ragen_bench.models.api.server_model import OpenAIModel
 from tests.ragen_bench.cli.command import run
 
 from .questions import GREEDY, SAMPLED, question, short_questions

@@ -5,7 +5,7 @@ from itertools import product, takewhile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.models.hf.prefixes import RowTokens, assign_rows, select_ready
+from ragen_bench.models.hf.decoding import RowTokens, assign_rows, select_ready
 
 PROMPT = st.builds(
     lambda same, rest: [1] * same + rest,

@@ -13,9 +13,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Request, Sampling, ask_all
 from ragen_bench.models.bundled import converted_folder
 from ragen_bench.models.chat import make_chat
+from ragen_bench.models.chat_messages import SEE_LAST, functions_of, with_tool_calls
 from ragen_bench.models.hf.model import HFModel
 from ragen_bench.models.prompt import conversation
-from ragen_bench.models.tool_messages import SEE_LAST, functions_of, with_tool_calls
 from ragen_bench.suites import make_env
 from ragen_envs.core.tool_calls import Call, as_text
 
