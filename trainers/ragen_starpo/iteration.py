@@ -16,9 +16,9 @@ from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
-from ragen_starpo.diagnostics.adaptation import AdaptableSettings
 from ragen_starpo.diagnostics.gradients import measure_gradients
 from ragen_starpo.diagnostics.metrics import StepMetrics, iteration_metrics
+from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.diagnostics.thoughts import measure_thoughts
 from ragen_starpo.engine.worker import PolicyLossFunction
 from ragen_starpo.objective import compute_advantages, correct_gap

@@ -11,8 +11,7 @@ from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.countdown import text
 from ragen_envs.games.countdown.expressions import Value
-from ragen_envs.games.countdown.generator import Generator
-from ragen_envs.games.countdown.rules import GAME, Deal
+from ragen_envs.games.countdown.generator import GAME, Deal, Generator
 from ragen_envs.games.countdown.solver import solution
 from ragen_envs.games.countdown.text import EXAMPLE, ExpressionReader, Result
 
@@ -122,17 +121,14 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         return tuple(self._tried.items())
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Deal | None]:
-        """Yield random deals."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Deal) -> tuple[str, dict[str, object]]:
-        """Return the numbers, with the target and the number of solutions."""
         values = {"target": instance.target, "solutions": instance.solutions}
         return " ".join(map(str, instance.numbers)), dict(values)
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Deal:
-        """Return the deal of a line of numbers."""
         numbers = tuple(map(int, body.split()))
         return Deal(numbers, int(fields["target"]), int(fields["solutions"]))
 
@@ -140,7 +136,8 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
         self._deal = instance
         self._tried = {}
         self._values = set()
-        self._lines = text.render_deal(instance.numbers, instance.target)
+        numbers = ", ".join(map(str, instance.numbers))
+        self._lines = f"Numbers: {numbers}. Target: {instance.target}."
         self._nearest = float(min(abs(number - instance.target) for number in instance.numbers))
         self._used = 0.0
         return ExpressionReader(instance.numbers)

@@ -42,13 +42,7 @@ _OPERATIONS: dict[str, tuple[int, Callable[[Value, Value], Value]]] = {
 
 
 class Expression(NamedTuple):
-    """A parsed expression.
-
-    Attributes:
-        text: Expression with single blanks around its operators.
-        numbers: Numbers of the expression, in order.
-        value: Exact value; None if it divides by zero.
-    """
+    """A parsed expression, with single blanks around its operators; no value if it divides by 0."""
 
     text: str
     numbers: tuple[int, ...]
@@ -69,74 +63,56 @@ def expression_of(text: str) -> Expression | None:
 
     The part after an equals sign is ignored. Any str is accepted, in linear time.
     """
-    return _parse_expression(text) if len(text) <= LONGEST else None
+    return _evaluate(text) if len(text) <= LONGEST else None
 
 
 @lru_cache(maxsize=4096)
-def _parse_expression(whole: str) -> Expression | None:
+def _evaluate(whole: str) -> Expression | None:
+    """Parse and evaluate an expression with two stacks, without recursion."""
     text, _, _ = whole.partition("=")
     tokens = _TOKEN.findall(text)
     # Blanks separate numbers. Characters outside any token are dropped.
-    if not tokens or "".join(tokens) != "".join(text.split()):
+    if "".join(tokens) != "".join(text.split()):
         return None
     if any(len(token) > _LONGEST_NUMBER for token in tokens):
         return None
-    return _Evaluator().evaluate(tokens)
-
-
-class _Evaluator:
-    """Evaluates tokens with two stacks, without recursion."""
-
-    def __init__(self) -> None:
-        self._values: list[Value] = []
-        self._waiting: list[str] = []
-        self._by_zero = False
-
-    def evaluate(self, tokens: list[str]) -> Expression | None:
-        """Return the expression of the tokens; None if they are not an expression."""
-        written: list[str] = []
-        numbers: list[int] = []
-        after_value = False
-        for token in tokens:
-            if token in _OPERATIONS:
-                if not after_value:
-                    return None
-                self._apply_operators(_OPERATIONS[token][0])
-                self._waiting.append(token)
-                written.append(f" {token} ")
-                after_value = False
-                continue
-            if after_value != (token == ")"):
+    values: list[Value | None] = []
+    waiting: list[str] = []
+    after_value = False
+    for token in tokens:
+        if after_value != (token == ")" or token in _OPERATIONS):
+            return None
+        after_value = token not in _OPERATIONS and token != "("
+        if token in _OPERATIONS:
+            _apply_operators(values, waiting, _OPERATIONS[token][0])
+        elif token == ")":
+            _apply_operators(values, waiting, 0)
+            if not waiting:
                 return None
-            if token == "(":
-                self._waiting.append(token)
-            elif token == ")":
-                self._apply_operators(0)
-                if not self._waiting:
-                    return None
-                self._waiting.pop()
-            else:
-                numbers.append(int(token))
-                self._values.append(numbers[-1])
-                after_value = True
-            written.append(token)
-        if not after_value:
-            return None
-        self._apply_operators(0)
-        if self._waiting:
-            return None
-        value = None if self._by_zero else self._values[0]
-        return Expression("".join(written), tuple(numbers), value)
+            waiting.pop()
+            continue
+        if token.isdigit():
+            values.append(int(token))
+        else:
+            waiting.append(token)
+    if not after_value:
+        return None
+    _apply_operators(values, waiting, 0)
+    if waiting:
+        return None
+    written = "".join(f" {token} " if token in _OPERATIONS else token for token in tokens)
+    return Expression(written, tuple(int(token) for token in tokens if token.isdigit()), values[0])
 
-    def _apply_operators(self, precedence: int) -> None:
-        """Apply pending operators of at least this precedence, back to the last parenthesis."""
-        while self._waiting and self._waiting[-1] != "(":
-            bound, operation = _OPERATIONS[self._waiting[-1]]
-            if bound < precedence:
-                return
-            sign = self._waiting.pop()
-            second, first = self._values.pop(), self._values.pop()
-            if sign == "/" and not second:
-                self._by_zero = True
-                second = 1
-            self._values.append(operation(first, second))
+
+def _apply_operators(values: list[Value | None], waiting: list[str], precedence: int) -> None:
+    """Apply pending operators of at least this precedence, back to the last parenthesis.
+
+    A division by zero gives None, and so does any operation on it.
+    """
+    while waiting and waiting[-1] != "(" and _OPERATIONS[waiting[-1]][0] >= precedence:
+        sign = waiting.pop()
+        second, first = values.pop(), values.pop()
+        if first is None or second is None or (sign == "/" and not second):
+            values.append(None)
+        else:
+            values.append(_OPERATIONS[sign][1](first, second))

@@ -1,15 +1,39 @@
-"""The generator of deals: random numbers and a random target that they can reach."""
+"""The deals of Countdown, and their generator: random numbers and a target that they can reach."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from ragen_envs.core.instances import RandomStream
-from ragen_envs.games.countdown.rules import Deal
+from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.games.countdown.solver import solutions
 
+GAME = "countdown"
 _MOST_NUMBERS = 6
+
+
+@dataclass(frozen=True)
+class Deal:
+    """An instance: the numbers to combine, in ascending order, and the target.
+
+    The number of solutions is counted as in `ragen_envs.games.countdown.solver`.
+    """
+
+    numbers: tuple[int, ...]
+    target: int
+    solutions: int
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash; the order of the numbers does not count."""
+        return content_hash(GAME, f"{self.numbers} {self.target}".encode())
+
+    @property
+    def part(self) -> str:
+        """The part that this deal belongs to; the numbers alone decide it."""
+        digest = content_hash(f"{GAME} numbers", repr(self.numbers).encode())
+        return partition_of(digest, sixteenths=3)
 
 
 @dataclass(frozen=True)
@@ -56,10 +80,6 @@ class Generator:
             numbers = tuple(sorted(self.tiles[tile] for tile in dealt))
             target = self.min_target + stream.below(self.max_target - self.min_target + 1)
             counts = solutions(numbers, target)
-            few = any(counts[: self.fewest_used - 1])
             known = sum(counts)
-            yield (
-                None
-                if few or not 1 <= known <= self.max_solutions
-                else Deal(numbers, target, known)
-            )
+            is_hard = 1 <= known <= self.max_solutions and not any(counts[: self.fewest_used - 1])
+            yield Deal(numbers, target, known) if is_hard else None

@@ -21,11 +21,7 @@ _TABLED = 4
 
 
 class Ways:
-    """The ways to combine the numbers of a deal; sets of them are the bits of an int.
-
-    Args:
-        numbers: The numbers, at most six.
-    """
+    """The ways to combine at most six numbers of a deal; a set of them is the bits of an int."""
 
     def __init__(self, numbers: tuple[int, ...]) -> None:
         self._numbers = numbers
@@ -36,36 +32,37 @@ class Ways:
         """Return the number of ways of a set to a value that use all of its numbers."""
         if numbers.bit_count() <= _TABLED:
             return self._table(numbers).get(value, 0)
-        try:
-            return self._known[numbers, value]
-        except KeyError:
-            ways = sum(
+        if (numbers, value) not in self._known:
+            self._known[numbers, value] = sum(
                 count * self.to(larger, b)
                 for smaller, larger in partitions(numbers)
                 for a, count in self._table(smaller).items()
                 for _, b in partners(a, value)
             )
-            self._known[numbers, value] = ways
-            return ways
+        return self._known[numbers, value]
 
     def expression(self, numbers: int, value: int) -> tuple[str, str]:
-        """Return a way of a set to a value as text, and its last operator; "" for a single number.
-
-        Raises:
-            ValueError: The target cannot be reached.
-        """
+        """Return a way of a set to a value as text, and its last operator, "" for one number."""
         if numbers.bit_count() == 1 and self.to(numbers, value):
             return str(value), ""
-        for smaller, larger in partitions(numbers):
-            for a in self._table(smaller):
-                for sign, b in partners(a, value):
-                    if self.to(larger, b):
-                        one, other = self.expression(smaller, a), self.expression(larger, b)
-                        first, second = (
-                            (one, other) if _in_order(sign, a, b, value) else (other, one)
-                        )
-                        return f"{_side(first, sign)} {sign} {_side(second, sign, True)}", sign
-        raise ValueError(f"no way to {value}")
+        sides = (
+            (smaller, a, sign, larger, b)
+            for smaller, larger in partitions(numbers)
+            for a in self._table(smaller)
+            for sign, b in partners(a, value)
+            if self.to(larger, b)
+        )
+        smaller, a, sign, larger, b = next(sides)
+        first, second = self.expression(smaller, a), self.expression(larger, b)
+        if (sign == "-" and a - b != value) or (sign == "/" and a != b * value):
+            first, second = second, first
+        binds = {"": 3, "*": 2, "/": 2, "+": 1, "-": 1}
+        left, right = first[0], second[0]
+        if binds[first[1]] < binds[sign]:
+            left = f"({left})"
+        if binds[second[1]] < binds[sign] + (sign in "-/"):
+            right = f"({right})"
+        return f"{left} {sign} {right}", sign
 
     def _table(self, numbers: int) -> Mapping[int, int]:
         """Return the values of a set, each with its ways."""
@@ -135,21 +132,6 @@ def partners(a: int, value: int) -> Iterator[tuple[str, int]]:
         yield "/", a * value
 
 
-def _in_order(sign: str, a: int, b: int, value: int) -> bool:
-    """Return whether `a` is the first operand."""
-    if sign == "-":
-        return a - b == value
-    return sign != "/" or a == b * value
-
-
-def _side(side: tuple[str, str], sign: str, second: bool = False) -> str:
-    """Return one operand, in parentheses if needed."""
-    text, last = side
-    binds = {"": 3, "*": 2, "/": 2, "+": 1, "-": 1}
-    needed = binds[last] < binds[sign] or (second and sign in "-/" and binds[last] == binds[sign])
-    return f"({text})" if needed else text
-
-
 @lru_cache(maxsize=1024)
 def ways_of(numbers: tuple[int, ...]) -> Ways:
     """Return the ways to combine numbers."""
@@ -168,11 +150,7 @@ def solutions(numbers: tuple[int, ...], target: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def solution(numbers: tuple[int, ...], target: int) -> str:
-    """Return a solution with the fewest numbers.
-
-    Raises:
-        ValueError: The target cannot be reached.
-    """
+    """Return a solution with the fewest numbers; raise ValueError if there is none."""
     ways = ways_of(numbers)
     for some in sorted(range(1, 1 << len(numbers)), key=int.bit_count):
         if ways.to(some, target):

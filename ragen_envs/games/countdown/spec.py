@@ -13,8 +13,7 @@ SPEC = GameSpec(
             suites={"core-2": None},
         ),
         VariantSpec(
-            name="CountdownLarge-v0",
-            description="six tiles of the television game, three digits",
+            name="CountdownLarge-v0", description="six tiles of the television game, three digits"
         ),
     ),
     reward_range=(-0.1, 1.0),

@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ragen_envs.games.desk.calls import Call
-from ragen_envs.games.desk.office import (
-    TABLES,
-    Contact,
-    Event,
-    File,
-    Office,
-    Order,
-    Sent,
-)
+from ragen_envs.games.desk.office import TABLES, Contact, Event, File, Office, Order, Sent
 
 GAME = "desk"
 DONE = Call("done")

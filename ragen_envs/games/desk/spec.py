@@ -13,12 +13,10 @@ SPEC = GameSpec(
             suites={"core-2": None},
         ),
         VariantSpec(
-            name="DeskShifting-v0",
-            description="the same, and the user changes the request",
+            name="DeskShifting-v0", description="the same, and the user changes the request"
         ),
         VariantSpec(
-            name="DeskHostile-v0",
-            description="the same, and some texts carry other instructions",
+            name="DeskHostile-v0", description="the same, and some texts carry other instructions"
         ),
     ),
     reward_range=(-0.1, 1.0),

@@ -11,11 +11,16 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.frozen_lake import text
-from ragen_envs.games.frozen_lake.generator import Generator
-from ragen_envs.games.frozen_lake.rules import ACTIONS, GAME, GOAL, HOLE, Lake, Slip
+from ragen_envs.games.frozen_lake.rules import ACTIONS, GAME, GOAL, HOLE, Generator, Lake, Slip
 from ragen_envs.games.frozen_lake.solver import ceiling, solver
-from ragen_envs.games.frozen_lake.text import CLASSIC, NEW, LakeRenderer, Vocabulary
-from ragen_envs.games.frozen_lake.tiles import TILES, tile_numbers
+from ragen_envs.games.frozen_lake.text import (
+    CLASSIC,
+    NEW,
+    TILES,
+    LakeRenderer,
+    Vocabulary,
+    tile_numbers,
+)
 
 EXAMPLE = "ACTION || ACTION"
 GOAL_POINTS = 100
@@ -123,12 +128,10 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
 
     @property
     def board(self) -> Board:
-        """The lake."""
         size = self.variant.generator.size
         return Board(size, size, TILES, ACTIONS)
 
     def tile_numbers(self) -> bytes:
-        """Return the number of each square's tile now, row by row."""
         return tile_numbers(self._lake, self._player)
 
     @property
@@ -136,16 +139,13 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return frozenset(self.variant.vocabulary.symbols)
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Lake | None]:
-        """Yield random lakes."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Lake) -> tuple[str, dict[str, object]]:
-        """Return the map, with its ceiling."""
-        return instance.map, {"ceiling": f"{self._ceiling(instance):.9f}"}
+        return instance.map, {"ceiling": f"{self.compute_oracle_info(instance)['ceiling']:.9f}"}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Lake:
-        """Return the lake of a map."""
         return Lake(body, float(fields["ceiling"]))
 
     def start_instance(self, instance: Lake) -> ActionReader:
@@ -199,12 +199,10 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
 
     def compute_oracle_info(self, instance: Lake) -> dict[str, float]:
         assert instance.shortest_path is not None
-        return {"ceiling": self._ceiling(instance), "optimal_length": instance.shortest_path}
-
-    def _ceiling(self, instance: Lake) -> float:
-        if instance.ceiling is not None:
-            return instance.ceiling
-        return ceiling(instance, self.variant.slip, self.budget)
+        rate = instance.ceiling
+        if rate is None:
+            rate = ceiling(instance, self.variant.slip, self.budget)
+        return {"ceiling": rate, "optimal_length": instance.shortest_path}
 
     def find_best_actions(self) -> tuple[str, ...]:
         best = solver(self._lake, self.variant.slip, self.budget)

@@ -8,6 +8,7 @@ from typing import Any
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
 from ragen_envs.core.scene import Scene
 from ragen_envs.core.sums import sum_in_order
+from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake
 from ragen_envs.games.frozen_lake.solver import solver
 
@@ -23,10 +24,8 @@ class FrozenLakeFailures(FailureLabeler):
     exact, see `ragen_envs.games.frozen_lake.solver`.
     """
 
-    def read_state(self, env: Any) -> Hashable:
-        """Return the player's square."""
-        position: int = env.position
-        return position
+    def read_state(self, env: FrozenLakeEnv) -> Hashable:
+        return env.position
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return the turn that ended in a hole, or the last turn if only slips used up the budget.
@@ -43,8 +42,15 @@ class FrozenLakeFailures(FailureLabeler):
         return None
 
     def find_excused_turns(self, episode: FinishedEpisode) -> set[int]:
-        """Return the turns whose plan was optimal."""
-        return {step.number for step in episode.steps if _is_best(episode, step)}
+        """Return the turns whose plan was optimal; doing nothing is not a plan.
+
+        If the turn ended the game, only the actions that ran are judged.
+        """
+        return {
+            step.number
+            for step in episode.steps
+            if step.actions and chance_of(episode, step) >= _best_chance(episode, step) - _TIE
+        }
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return the first turn whose plan was not optimal."""
@@ -53,11 +59,9 @@ class FrozenLakeFailures(FailureLabeler):
         return Failure("out_of_budget", first)
 
     def list_actions(self, _episode: FinishedEpisode) -> Sequence[str]:
-        """Return the four directions."""
         return ACTIONS
 
     def build_scene(self, episode: FinishedEpisode, state: Any) -> Scene:
-        """Return where player, goal and holes are."""
         lake: Lake = episode.instance
         places = {"me": {divmod(state, lake.stride)}, "goal": set(), "hole": set()}
         for square, letter in enumerate(lake.map):
@@ -68,14 +72,6 @@ class FrozenLakeFailures(FailureLabeler):
             corners=(0, lake.map.count("\n"), 0, lake.stride - 2),
             coordinates=episode.env.variant.coordinates,
         )
-
-
-def _is_best(episode: FinishedEpisode, step: FinishedTurn) -> bool:
-    """Return whether a turn's plan was optimal; doing nothing is not a plan.
-
-    If the turn ended the game, only the actions that ran are judged.
-    """
-    return bool(step.actions) and chance_of(episode, step) >= _best_chance(episode, step) - _TIE
 
 
 def _best_chance(episode: FinishedEpisode, step: FinishedTurn) -> float:
@@ -118,17 +114,13 @@ def _best_after(
 def _move_belief(
     episode: FinishedEpisode, where: dict[int, float], action: int
 ) -> dict[int, float]:
-    """Return the probability of each square after one more action."""
+    """Return the probability of each square after one more action; holes and goal are absorbing."""
     slip = episode.env.variant.slip
+    lake: Lake = episode.instance
     beside: dict[int, float] = {}
     for square, odds in where.items():
-        for landing in _landings(episode.instance, square, action, slip.turns):
+        has_ended = lake.map[square] in "HG"
+        for aside in slip.turns:
+            landing = square if has_ended else lake.neighbours[square][(action + aside) % 4]
             beside[landing] = beside.get(landing, 0.0) + odds / slip.total
     return beside
-
-
-def _landings(lake: Lake, square: int, action: int, turns: Sequence[int]) -> list[int]:
-    """Return the square after each slip; holes and the goal are absorbing."""
-    if lake.map[square] in "HG":
-        return [square] * len(turns)
-    return [lake.neighbours[square][(action + aside) % 4] for aside in turns]

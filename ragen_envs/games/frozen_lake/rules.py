@@ -1,19 +1,24 @@
-"""The rules of FrozenLake: its maps, slips and steps. Pure: no randomness, no text of a player.
+"""The rules of FrozenLake: its maps, slips and steps; and the generator of lakes.
 
 Squares are numbered along the rows of the map's text, line ends included.
+
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ragen_envs.core.instances import content_hash, partition_of
+from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.core.symmetry import canonical_grid, images
 
 ACTIONS = ("Up", "Right", "Down", "Left")
 """In clockwise order, so that the neighbours of an action are what it slips to."""
 GAME = "frozen-lake"
+_HOLE_ODDS = 5
+_SHORTEST = 2
+"""Minimum steps from start to goal."""
 START, FROZEN, HOLE, GOAL = "S", "F", "H", "G"
 """The letters of a map, as in Gymnasium's FrozenLake-v1."""
 ENDS = (HOLE, GOAL)
@@ -22,40 +27,27 @@ ENDS = (HOLE, GOAL)
 
 @dataclass(frozen=True)
 class Slip:
-    """How often a step goes elsewhere, as odds.
-
-    Attributes:
-        intended: weight of the intended direction.
-        aside: weight of each of the two perpendicular ones.
-    """
+    """How often a step goes the intended way, and each of the two perpendicular ones, as odds."""
 
     intended: int = 1
     aside: int = 1
 
     @property
     def total(self) -> int:
-        """The sum of the three weights."""
         return self.intended + 2 * self.aside
 
     @cached_property
     def turns(self) -> tuple[int, ...]:
-        """The direction that `turn` returns for each roll."""
-        return tuple(map(self.turn, range(self.total)))
-
-    def turn(self, roll: int) -> int:
-        """Return the quarter turns (0, 1 or 3) that a roll in [0, total) gives a step."""
-        if roll < self.intended:
-            return 0
-        return 1 if roll < self.intended + self.aside else 3
+        """The quarter turns (0, 1 or 3) that each roll in [0, total) gives a step."""
+        return (0,) * self.intended + (1,) * self.aside + (3,) * self.aside
 
 
 @dataclass(frozen=True)
 class Lake:
     """A map with its start, in Gymnasium's letters: S start, F frozen, H hole, G goal.
 
-    Attributes:
-        map: rows of equal length joined by line ends.
-        ceiling: the success rate of the best policy, if it is known already.
+    The map's rows have equal length and are joined by line ends. The ceiling is the success rate of
+    the best policy, if it is known already.
     """
 
     map: str
@@ -63,12 +55,10 @@ class Lake:
 
     @cached_property
     def start(self) -> int:
-        """The square where the player begins."""
         return self.map.index(START)
 
     @property
     def stride(self) -> int:
-        """Squares from one row to the next."""
         return len(self.map.partition("\n")[0]) + 1
 
     @cached_property
@@ -153,3 +143,37 @@ def neighbours_of(height: int, width: int) -> list[tuple[int, int, int, int]]:
         for y in range(height)
         for x in range(width + 1)
     ]
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Makes square lakes whose goal is not adjacent to the start and can be reached.
+
+    Each square except start and goal is a hole with probability 1/5.
+
+    Args:
+        size: Number of rows and columns.
+        max_length: Maximum steps from start to goal, without slips.
+
+    Raises:
+        ValueError: A maximum below the minimum length.
+    """
+
+    size: int = 4
+    max_length: int = 10
+
+    def __post_init__(self) -> None:
+        if self.max_length < _SHORTEST:
+            raise ValueError(f"max_length is at least {_SHORTEST}, got {self.max_length}")
+
+    def __call__(self, stream: RandomStream) -> Iterator[Lake | None]:
+        """Yield lakes, each a pure function of the stream, and None where a try gave none."""
+        size = self.size
+        while True:
+            squares = [FROZEN if roll else HOLE for roll in stream.rolls(_HOLE_ODDS, size * size)]
+            start, goal = stream.sample(range(size * size), 2)
+            squares[start], squares[goal] = START, GOAL
+            rows = ["".join(squares[i : i + size]) for i in range(0, size * size, size)]
+            lake = Lake("\n".join(rows))
+            steps = lake.shortest_path
+            yield lake if steps is not None and _SHORTEST <= steps <= self.max_length else None

@@ -69,10 +69,8 @@ class Solver:
 class _Game:
     """A map without its start: its states and transitions.
 
-    Attributes:
-        states: Number of each square that is ice or goal. Holes have no number, since the goal
-            cannot be reached from them.
-        moves: Transition probabilities, of shape (actions, states, states).
+    Ice and goal squares are states. Holes are not, since the goal cannot be reached from them.
+    `moves` are transition probabilities, of shape (actions, states, states).
     """
 
     def __init__(self, board: str, width: int, slip: Slip) -> None:
@@ -99,12 +97,9 @@ class _Game:
     def table(self, budget: Budget, idle: bool) -> Rates:
         """Return V(t, a) of all states, of shape (turns + 1, actions + 1, states).
 
-        It has at most as many turns as actions, since further turns have no value.
-
-        Args:
-            budget: Budget of an episode.
-            idle: Consider turns without an action. If False, only entries that can be reached with
-                an action in every turn are valid.
+        It has at most as many turns as actions, since further turns have no value. Without `idle`
+        turns, which have no action, only entries that can be reached with an action in every turn
+        are valid.
         """
         actions = budget.max_actions
         turns = min(budget.max_turns, actions)  # more are worth nothing
@@ -136,22 +131,16 @@ class _Game:
                 if stop <= start:
                     break
                 rows = (rows[: (stop - start) * _ACTIONS ** (k - 1)] @ steps).reshape(-1, size)
-                best = _highest(rows.reshape(stop - start, -1, size))
+                plans = rows
+                if len(rows) >= _MANY * (stop - start):
+                    plans = rows.reshape(stop - start, _PARTS, -1).max(axis=1)
+                best = plans.reshape(stop - start, -1, size).max(axis=1)
                 least = max(start, low - k)
                 here = rates[least + k : stop + k]
                 np.maximum(here, best[least - start :], out=here)
                 if stop > usable and stop + k <= high:  # more could not be used
                     here = rates[stop + k : high + 1]
                     np.maximum(here, best[-1], out=here)
-
-
-def _highest(rows: Rates) -> Rates:
-    """Return the maximum over the axis in the middle."""
-    groups, count, size = rows.shape
-    if count >= _MANY:
-        rows = rows.reshape(groups, _PARTS, -1).max(axis=1).reshape(groups, -1, size)
-    highest: Rates = rows.max(axis=1)
-    return highest
 
 
 @lru_cache(maxsize=8)

@@ -13,21 +13,11 @@ SPEC = GameSpec(
             suites={"quick": 16, "core": None, "core-2": None},
         ),
         VariantSpec(
-            name="FrozenLakeMild-v0",
-            description="4x4, the intended way in eight steps of ten",
+            name="FrozenLakeMild-v0", description="4x4, the intended way in eight steps of ten"
         ),
-        VariantSpec(
-            name="FrozenLakeLarge-v0",
-            description="8x8, as slippery as FrozenLake-v0",
-        ),
-        VariantSpec(
-            name="FrozenLakeNewVocab-v0",
-            description="as FrozenLake-v0, other symbols",
-        ),
-        VariantSpec(
-            name="FrozenLakeCoord-v0",
-            description="as FrozenLake-v0, with coordinates",
-        ),
+        VariantSpec(name="FrozenLakeLarge-v0", description="8x8, as slippery as FrozenLake-v0"),
+        VariantSpec(name="FrozenLakeNewVocab-v0", description="as FrozenLake-v0, other symbols"),
+        VariantSpec(name="FrozenLakeCoord-v0", description="as FrozenLake-v0, with coordinates"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.frozen_lake.failures:FrozenLakeFailures",

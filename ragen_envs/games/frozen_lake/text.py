@@ -1,11 +1,11 @@
-"""The texts of FrozenLake: its rules and its maps, in each vocabulary."""
+"""What the player sees of FrozenLake: its rules and maps, in each vocabulary, and its tiles."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 
-from ragen_envs.core.boards import POSITIONS, coordinates_of
+from ragen_envs.core.boards import FIGURE, PLAYER_INK, POSITIONS, Tile, coordinates_of
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.frozen_lake.rules import ACTIONS, FROZEN, GOAL, HOLE, START, Lake, Slip
 
@@ -23,19 +23,10 @@ class Vocabulary:
 
     @cached_property
     def symbols(self) -> str:
-        """All symbols."""
-        return (
-            self.player
-            + self.frozen
-            + self.hole
-            + self.goal
-            + self.player_in_hole
-            + self.player_on_goal
-        )
+        return "".join(getattr(self, field.name) for field in fields(self))
 
     @property
     def legend(self) -> str:
-        """The meaning of the symbols, as a line of the rules."""
         return (
             f"Symbols: {self.player} you, {self.frozen} ice, {self.hole} hole, {self.goal} goal, "
             f"{self.player_in_hole} you in a hole, {self.player_on_goal} you on the goal."
@@ -44,18 +35,14 @@ class Vocabulary:
     @cached_property
     def table(self) -> dict[int, str]:
         """The translation from a lake's letters."""
-        return str.maketrans(
-            {START: self.frozen, FROZEN: self.frozen, HOLE: self.hole, GOAL: self.goal}
-        )
+        shown = self.frozen, self.frozen, self.hole, self.goal
+        return str.maketrans(dict(zip((START, FROZEN, HOLE, GOAL), shown, strict=True)))
 
     @cached_property
     def with_player(self) -> dict[str, str]:
         """The symbol of each square with the player on it, by its symbol without."""
-        return {
-            self.frozen: self.player,
-            self.hole: self.player_in_hole,
-            self.goal: self.player_on_goal,
-        }
+        on_it = self.player, self.player_in_hole, self.player_on_goal
+        return dict(zip((self.frozen, self.hole, self.goal), on_it, strict=True))
 
 
 CLASSIC = Vocabulary("P", "_", "O", "G", "X", "√")
@@ -65,13 +52,7 @@ NEW = Vocabulary("A", ".", "H", "T", "D", "@")
 
 
 def rules(legend: str, slip: Slip, budget: Budget) -> str:
-    """Return the rules.
-
-    Args:
-        legend: the line that says what the squares show.
-        slip: Probabilities of slipping.
-        budget: Budget of an episode.
-    """
+    """Return the rules with a line that says what the squares show."""
     return (
         "You are walking on a frozen lake: reach the goal and do not fall into a hole.\n"
         f"{legend}\n"
@@ -110,3 +91,54 @@ def _places(lake: str, stride: int) -> str:
     names = coordinates_of(len(lake), stride)
     holes = " ".join([names[square] for square, letter in enumerate(lake) if letter == HOLE])
     return f"goal {names[lake.index(GOAL)]}; holes {holes or 'none'}."
+
+
+_ICE, _WATER, _GOLD = (206, 228, 240), (24, 52, 84), (250, 214, 110)
+_HOLE = (
+    "........",
+    "..####..",
+    ".######.",
+    ".######.",
+    ".######.",
+    ".######.",
+    "..####..",
+    "........",
+)
+_FLAG = (
+    "..##....",
+    "..#####.",
+    "..######",
+    "..#####.",
+    "..##....",
+    "..##....",
+    "..##....",
+    ".####...",
+)
+_SUNK = (
+    "........",
+    "........",
+    ".#....#.",
+    ".#.##.#.",
+    "..####..",
+    "...##...",
+    "##.##.##",
+    "........",
+)
+TILES = (
+    Tile("ice", _ICE, look="empty and pale blue"),
+    Tile("hole", _ICE, _HOLE, _WATER, "a dark disc"),
+    Tile("goal", _GOLD, _FLAG, (180, 40, 40), "a red flag on gold"),
+    Tile("player", _ICE, FIGURE, PLAYER_INK, "a blue figure, which is you"),
+    Tile("player in a hole", _WATER, _SUNK, (150, 190, 230), "a pale figure on dark blue"),
+    Tile("player on the goal", _GOLD, FIGURE, PLAYER_INK, "the figure on gold"),
+)
+_PLAYER = 3
+"""The tiles from here on show the player, on what the ones from 0 on show."""
+_NUMBERS = bytes.maketrans((START + FROZEN + HOLE + GOAL).encode(), bytes((0, 0, 1, 2)))
+
+
+def tile_numbers(lake: Lake, player: int) -> bytes:
+    """Return the number in `TILES` of each square, row by row."""
+    squares = bytearray(lake.map.encode().translate(_NUMBERS))
+    squares[player] += _PLAYER
+    return bytes(squares).replace(b"\n", b"")

@@ -22,16 +22,7 @@ MOST_STATES = 10**8
 
 
 class Bitboard:
-    """The constants of one room size and number of boxes. Use `bitboard`, which keeps them.
-
-    Args:
-        height: Rows of the interior.
-        width: Columns of the interior.
-        boxes: Number of boxes.
-
-    Raises:
-        ValueError: The room has too many states, see `check_size`.
-    """
+    """The constants of an interior's size and number of boxes. Use `bitboard`, which keeps them."""
 
     def __init__(self, height: int, width: int, boxes: int) -> None:
         check_size(height, width, boxes)
@@ -43,7 +34,12 @@ class Bitboard:
         self._not_first_column = all_cells & ~first_column
         self._not_last_column = all_cells & ~(first_column << width - 1)
         self._everywhere = repeat_bits(1, n, n**boxes)
-        self._free = self._where_nothing_overlaps()
+        self._free: StateSet = (1 << n ** (boxes + 1)) - 1  # the states in which nothing overlaps
+        for pair in combinations((1, *self.weights), 2):
+            same = repeat_bits(1, sum(pair), n)
+            for weight in {1, *self.weights}.difference(pair):
+                same = repeat_bits(same, weight, n)
+            self._free &= ~same
         self._one_box_at_0 = [self._others_anywhere(all_cells, i) for i in range(boxes)]
         self._steps = [self._step(dy, dx) for dy, dx in ((1, 0), (-1, 0), (0, 1), (0, -1))]
 
@@ -75,7 +71,14 @@ class Bitboard:
         seen = layer = self.solved_states(floor, targets)
         while layer:
             yield layer
-            before = self._predecessors(layer, arrivals)
+            before = 0
+            for arrival, (_, delta, pulls) in zip(arrivals, self._steps, strict=True):
+                came = layer >> delta if delta > 0 else layer << -delta
+                for beside, shift in pulls:
+                    pulled = layer & beside
+                    if pulled:
+                        came |= pulled >> shift if shift > 0 else pulled << -shift
+                before |= came & arrival
             layer = before ^ (before & seen)  # three times as fast as before & ~seen
             seen |= layer
 
@@ -101,17 +104,6 @@ class Bitboard:
                 states |= anywhere << weight * cell
         return states
 
-    def _predecessors(self, layer: StateSet, arrivals: list[StateSet]) -> StateSet:
-        before = 0
-        for arrival, (_, delta, pulls) in zip(arrivals, self._steps, strict=True):
-            came = layer >> delta if delta > 0 else layer << -delta
-            for beside, shift in pulls:
-                pulled = layer & beside
-                if pulled:
-                    came |= pulled >> shift if shift > 0 else pulled << -shift
-            before |= came & arrival
-        return before
-
     def _step(self, dy: int, dx: int) -> tuple[StateSet, int, list[tuple[StateSet, int]]]:
         """Return the data to undo a move.
 
@@ -120,19 +112,16 @@ class Bitboard:
         that undoes the push.
         """
         delta = dy * self.width + dx
-        standing, pushed = 0, []
-        for y, x in product(range(self.height), range(self.width)):
-            if 0 <= y + dy < self.height and 0 <= x + dx < self.width:
-                standing |= 1 << y * self.width + x
+        pushed = []
+        cells = [
+            y * self.width + x
+            for y, x in product(range(self.height), range(self.width))
+            if 0 <= y + dy < self.height and 0 <= x + dx < self.width
+        ]
         for i, weight in enumerate(self.weights):
-            beside = sum(
-                1 << cell + weight * (cell + delta)
-                for cell in range(self.cells)
-                if standing >> cell & 1
-            )
-            beside = self._others_anywhere(beside, i)
-            pushed.append((beside, delta * (1 + weight)))
-        return standing * self._everywhere & self._free, delta, pushed
+            beside = sum(1 << cell + weight * (cell + delta) for cell in cells)
+            pushed.append((self._others_anywhere(beside, i), delta * (1 + weight)))
+        return sum(1 << cell for cell in cells) * self._everywhere & self._free, delta, pushed
 
     def _others_anywhere(self, states: StateSet, box: int) -> StateSet:
         """Return the states repeated over all places of the other boxes."""
@@ -140,19 +129,6 @@ class Bitboard:
             if other != box:
                 states = repeat_bits(states, weight, self.cells)
         return states
-
-    def _where_nothing_overlaps(self) -> StateSet:
-        """Return all states but those in which two of player and boxes are on the same cell."""
-        weights, n = (1, *self.weights), self.cells
-        overlapping = 0
-        for pair in combinations(weights, 2):
-            same = repeat_bits(1, sum(pair), n)
-            for weight in weights:
-                if weight not in pair:
-                    same = repeat_bits(same, weight, n)
-            overlapping |= same
-        states: int = n ** len(weights)
-        return ((1 << states) - 1) ^ overlapping
 
 
 def repeat_bits(bits: int, stride: int, times: int) -> int:
@@ -171,30 +147,19 @@ def repeat_bits(bits: int, stride: int, times: int) -> int:
 
 
 def check_size(height: int, width: int, boxes: int) -> None:
-    """Refuse a room whose states are too many to search.
-
-    Args:
-        height: Rows of the interior.
-        width: Columns of the interior.
-        boxes: Number of boxes.
-
-    Raises:
-        ValueError: With the sizes that are possible.
-    """
-    if (height * width) ** (boxes + 1) > MOST_STATES:
-        raise ValueError(
-            f"a room of {height}x{width} squares within its walls, boxes: {boxes}, has more states "
-            f"than can be searched; squares that can be, by boxes: {', '.join(_largest_rooms())}"
-        )
-
-
-def _largest_rooms() -> Iterator[str]:
-    """Yield for 1, 2, ... boxes the most squares of a room that can be searched with them."""
-    for boxes in range(1, MOST_STATES.bit_length()):
-        cells = max(n for n in range(1, isqrt(MOST_STATES) + 1) if n ** (boxes + 1) <= MOST_STATES)
-        if cells <= boxes:
-            return
-        yield f"up to {cells} for {boxes}"
+    """Raise ValueError, with the possible sizes, for an interior whose states are too many."""
+    if (height * width) ** (boxes + 1) <= MOST_STATES:
+        return
+    largest = []
+    for count in range(1, MOST_STATES.bit_length()):
+        cells = max(n for n in range(1, isqrt(MOST_STATES) + 1) if n ** (count + 1) <= MOST_STATES)
+        if cells <= count:
+            break
+        largest.append(f"up to {cells} for {count}")
+    raise ValueError(
+        f"a room of {height}x{width} squares within its walls, boxes: {boxes}, has more states "
+        f"than can be searched; squares that can be, by boxes: {', '.join(largest)}"
+    )
 
 
 @lru_cache(maxsize=8)

@@ -14,8 +14,14 @@ from ragen_envs.games.sokoban import text
 from ragen_envs.games.sokoban.generator import Generator
 from ragen_envs.games.sokoban.rules import ACTIONS, GAME, Level, move
 from ragen_envs.games.sokoban.solver import solver
-from ragen_envs.games.sokoban.text import CLASSIC, NEW, LevelRenderer, Vocabulary
-from ragen_envs.games.sokoban.tiles import TILES, tile_numbers
+from ragen_envs.games.sokoban.text import (
+    CLASSIC,
+    NEW,
+    TILES,
+    LevelRenderer,
+    Vocabulary,
+    tile_numbers,
+)
 
 EXAMPLE = "ACTION || ACTION"
 MOVE_POINTS, BOX_POINTS, SOLVED_POINTS = -10, 100, 1000
@@ -113,12 +119,10 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
 
     @property
     def board(self) -> Board:
-        """The room, outer wall included."""
         generator = self.variant.generator
         return Board(generator.height, generator.width, TILES, ACTIONS)
 
     def tile_numbers(self) -> bytes:
-        """Return the number of each square's tile now, row by row."""
         return tile_numbers(self._level, self._player, self._boxes)
 
     @property
@@ -126,16 +130,13 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         return frozenset(self.variant.vocabulary.symbols)
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Level | None]:
-        """Yield random rooms."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Level) -> tuple[str, dict[str, object]]:
-        """Return the level in XSB, with its optimal length."""
         return instance.xsb, {"optimal_length": instance.optimal_length}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Level:
-        """Return the level of an XSB text."""
         return Level(body, int(fields["optimal_length"]))
 
     def start_instance(self, instance: Level) -> ActionReader:

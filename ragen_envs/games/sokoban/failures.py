@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
+from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
 from ragen_envs.core.scene import Scene
+from ragen_envs.games.sokoban.env import SokobanEnv
 from ragen_envs.games.sokoban.rules import ACTIONS
-from ragen_envs.games.sokoban.solver import Solver, solver
+from ragen_envs.games.sokoban.solver import solver
 
 
 class SokobanFailures(FailureLabeler):
     """Labels episodes of Sokoban; a state is the player's square and those of the boxes."""
 
-    def read_state(self, env: Any) -> Hashable:
-        """Return the player's square and the squares of the boxes."""
-        position: tuple[int, int] = env.position
-        return position
+    def read_state(self, env: SokobanEnv) -> Hashable:
+        return env.position
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         """Return the first turn after which the level could not be solved.
@@ -32,21 +31,18 @@ class SokobanFailures(FailureLabeler):
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         """Return the first turn after which the budget could not hold a solution any more."""
-        best = solver(episode.instance)
-        late = [step.number for step in episode.steps if self._is_late(episode, step, best)]
-        return Failure("out_of_budget", late[0])
-
-    def _is_late(self, episode: FinishedEpisode, step: FinishedTurn, best: Solver) -> bool:
-        needed = best.distance(*step.after)
-        turns = (step.turns_left - 1) * episode.env.budget.max_actions_per_turn
-        return needed is None or needed > min(turns, step.actions_left - len(step.actions))
+        best, per_turn = solver(episode.instance), episode.env.budget.max_actions_per_turn
+        for step in episode.steps:
+            needed = best.distance(*step.after)
+            in_turns = (step.turns_left - 1) * per_turn
+            if needed is None or needed > min(in_turns, step.actions_left - len(step.actions)):
+                return Failure("out_of_budget", step.number)
+        raise AssertionError("a failed episode has a turn after which it could not be won")
 
     def list_actions(self, _episode: FinishedEpisode) -> Sequence[str]:
-        """Return the four directions."""
         return ACTIONS
 
     def build_scene(self, episode: FinishedEpisode, state: Any) -> Scene:
-        """Return where player, boxes, targets and walls stand."""
         level = episode.instance
         player, boxes = state
         squares = {"me": 1 << player, "box": boxes, "target": level.targets, "wall": level.walls}

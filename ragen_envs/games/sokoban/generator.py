@@ -1,9 +1,9 @@
 """The generator of levels: solvable by construction, of known optimal length.
 
 A room of random walls gets its targets; a breadth-first search backwards from all solved states
-gives every state's distance; a state at the required distance is the level.
-Each level needs at least two pushes, and at most
-as many moves as the limit.
+gives every state's distance; a state at the required distance is the level. Each level needs at
+least two pushes, and at most as many moves as the limit.
+
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.sokoban.bitboard import (
@@ -84,27 +85,28 @@ class Generator:
     ) -> tuple[StateSet, int] | None:
         """Return the first states to choose from and their distance.
 
-        That is the wished distance, else the next longer one that occurs, else the next shorter.
+        That is the wished distance, else the next longer one that occurs, else the next shorter. No
+        level starts from a state that may be solved with one push. With several boxes none starts
+        on a target, so each needs a push.
         """
-        too_easy = _too_easy(board, targets)
-        shorter = None
-        for length, layer in enumerate(board.layers(floor, targets)):
-            if length < _SHORTEST:
-                continue
-            starts = layer ^ (layer & too_easy)
-            if starts:
+        easy = board.with_box_on(targets) if board.boxes > 1 else _near(board, targets[0])
+        found = None
+        for length, layer in enumerate(islice(board.layers(floor, targets), self.max_length + 1)):
+            starts = layer ^ (layer & easy)
+            if starts and length >= _SHORTEST:
+                found = starts, length
                 if length >= wished:
-                    return starts, length
-                shorter = starts, length
-            if length == self.max_length:
-                break
-        return shorter
+                    break
+        return found
 
 
 def _room(stream: RandomStream, board: Bitboard) -> CellSet:
     """Return one connected region of floor; every other cell is wall, with odds 1/4 at first."""
-    everything = (1 << board.cells) - 1
-    floor = everything & ~(_random_cells(stream, board) & _random_cells(stream, board))
+    words = -(-board.cells // _WORD_BITS)
+    one, other = (  # each has a cell, and perhaps some beyond the last row, with odds 1/2
+        sum(word << _WORD_BITS * i for i, word in enumerate(stream.words(words))) for _ in range(2)
+    )
+    floor = ((1 << board.cells) - 1) & ~(one & other)
     if not floor:
         return 0
     region = 1 << nth_bit(floor, stream.below(floor.bit_count()), board.cells)
@@ -115,36 +117,20 @@ def _room(stream: RandomStream, board: Bitboard) -> CellSet:
         region = grown
 
 
-def _random_cells(stream: RandomStream, board: Bitboard) -> CellSet:
-    """Return each cell, and perhaps some beyond the last row, with odds 1/2."""
-    words = stream.words(-(-board.cells // _WORD_BITS))
-    return sum(word << _WORD_BITS * i for i, word in enumerate(words))
-
-
 def _targets(stream: RandomStream, board: Bitboard, floor: CellSet) -> list[int]:
     """Return one target cell per box, all different; [] if there are not enough cells.
 
     A box can be pulled from a target: it is the end of a straight line of three floor cells.
     """
-    targets: list[int] = []
-    if floor.bit_count() * 2 < board.cells:
-        return targets
     candidates = board.ends_of_lines(floor)
-    if candidates.bit_count() < board.boxes:
-        return targets
+    if floor.bit_count() * 2 < board.cells or candidates.bit_count() < board.boxes:
+        return []
+    targets = []
     for _ in range(board.boxes):
         target = nth_bit(candidates, stream.below(candidates.bit_count()), board.cells)
         targets.append(target)
         candidates ^= 1 << target
     return targets
-
-
-def _too_easy(board: Bitboard, targets: Sequence[int]) -> StateSet:
-    """Return the states that may be solved with one push, from which no level starts.
-
-    With several boxes none starts on a target, so each needs a push.
-    """
-    return board.with_box_on(targets) if board.boxes > 1 else _near(board, targets[0])
 
 
 @lru_cache(maxsize=1024)

@@ -38,10 +38,8 @@ _IS_WALL = _digits(WALL)
 class Level:
     """A level with its first state, read from XSB text.
 
-    Attributes:
-        xsb: rows of equal length joined by line ends: # wall, @ player, + player on target,
-            $ box, * box on target, . target, blank floor.
-        optimal_length: moves in a shortest solution, as the generator or the file says.
+    Its rows of equal length are joined by line ends: # wall, @ player, + player on target, $ box, *
+    box on target, . target, blank floor. The optimal length is that of the generator or the file.
     """
 
     xsb: str
@@ -49,7 +47,6 @@ class Level:
 
     @cached_property
     def stride(self) -> int:
-        """Squares from one row to the next."""
         return self.xsb.index("\n") + 1
 
     @cached_property
@@ -74,7 +71,6 @@ class Level:
 
     @cached_property
     def player(self) -> int:
-        """The player's square in the first state."""
         return self._squares(_IS_PLAYER).bit_length() - 1
 
     @cached_property
@@ -94,7 +90,6 @@ class Level:
 
     @cached_property
     def room(self) -> str:
-        """The level without its player and boxes."""
         return self.xsb.translate(_WITHOUT_PIECES)
 
     @cached_property

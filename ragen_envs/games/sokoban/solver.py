@@ -6,7 +6,7 @@ from functools import lru_cache
 from threading import Lock
 
 from ragen_envs.games.sokoban.bitboard import StateSet, bitboard
-from ragen_envs.games.sokoban.rules import ACTIONS, WALL, Level, move
+from ragen_envs.games.sokoban.rules import WALL, Level, move
 
 _KEPT_STATES = 1 << 20
 """Maximum states of a room for the large cache of solvers; beyond it, only the last one is kept."""
@@ -17,9 +17,6 @@ class Solver:
 
     The level must have an outer wall. States are given as in `rules.move`. The search goes as far
     as an answer needs, and on from there for the next one; a dead state takes the whole of it.
-
-    Raises:
-        ValueError: The room has too many states, see `bitboard.check_size`.
     """
 
     def __init__(self, level: Level) -> None:
@@ -40,22 +37,19 @@ class Solver:
 
     def distance(self, player: int, boxes: int) -> int | None:
         """Return the moves of a shortest solution, or None if the state is dead."""
-        state = self._board.bit(self._cell(player), self._cells(boxes))
+        state = self._state(player, boxes)
         with self._searching:
-            while not self._found & state and self._search_on():
-                pass
+            while not self._found & state:
+                number, layer = next(self._layers, (0, 0))
+                if not layer:
+                    return None
+                if number >= 1 << len(self._digits):
+                    self._digits.append(0)
+                for k in range(number.bit_length()):
+                    if number >> k & 1:
+                        self._digits[k] |= layer
+                self._found |= layer
         return self._known_distance(state)
-
-    def _search_on(self) -> bool:
-        """Find the states one move farther away; return False if there are none."""
-        number, layer = next(self._layers, (0, 0))
-        if number >= 1 << len(self._digits):
-            self._digits.append(0)
-        for k in range(number.bit_length()):
-            if number >> k & 1:
-                self._digits[k] |= layer
-        self._found |= layer
-        return layer != 0
 
     def _known_distance(self, state: StateSet) -> int | None:
         """Return the distance of a state that was found, else None."""
@@ -66,25 +60,21 @@ class Solver:
     def plan(self, player: int, boxes: int, moves: int) -> list[int]:
         """Return up to `moves` moves of a shortest solution, as indices of `ACTIONS`.
 
-        Returns:
-            The first moves, ties broken by the order of `ACTIONS`; empty if the state is solved
-            or dead.
+        Ties are broken by the order of `ACTIONS`. The plan is empty if the state is solved or dead.
         """
         distance = self.distance(player, boxes)
         chosen: list[int] = []
         while distance and len(chosen) < moves:
             distance -= 1
-            action, player, boxes = self._step_to(distance, player, boxes)
-            chosen.append(action)
+            steps = self._level.steps
+            afters = [move(self._level.walls, player, boxes, step) for step in steps]
+            distances = [self._known_distance(self._state(*after)) for after in afters]
+            chosen.append(distances.index(distance))
+            player, boxes = afters[chosen[-1]]
         return chosen
 
-    def _step_to(self, distance: int, player: int, boxes: int) -> tuple[int, int, int]:
-        for action in range(len(ACTIONS)):
-            after = move(self._level.walls, player, boxes, self._level.steps[action])
-            state = self._board.bit(self._cell(after[0]), self._cells(after[1]))
-            if self._known_distance(state) == distance:
-                return action, *after
-        raise AssertionError("a state has a neighbour that is one move nearer to solved")
+    def _state(self, player: int, boxes: int) -> StateSet:
+        return self._board.bit(self._cell(player), self._cells(boxes))
 
     def _cell(self, square: int) -> int:
         y, x = divmod(square, self._level.stride)
@@ -101,11 +91,5 @@ def solver(level: Level) -> Solver:
     return _small(level) if states <= _KEPT_STATES else _large(level)
 
 
-@lru_cache(maxsize=64)
-def _small(level: Level) -> Solver:
-    return Solver(level)
-
-
-@lru_cache(maxsize=1)
-def _large(level: Level) -> Solver:
-    return Solver(level)
+_small = lru_cache(maxsize=64)(Solver)
+_large = lru_cache(maxsize=1)(Solver)

@@ -12,26 +12,19 @@ SPEC = GameSpec(
             description="6x6, one box",
             suites={"quick": 16, "core": None, "core-2": None},
         ),
-        VariantSpec(
-            name="SokobanLarge-v0",
-            description="8x8, two boxes",
-            suites={"core": None},
-        ),
+        VariantSpec(name="SokobanLarge-v0", description="8x8, two boxes", suites={"core": None}),
         VariantSpec(
             name="SokobanNewVocab-v0",
             description="6x6, one box, other symbols",
             suites={"core": None},
         ),
-        VariantSpec(
-            name="SokobanCoord-v0",
-            description="6x6, one box, with coordinates",
-        ),
+        VariantSpec(name="SokobanCoord-v0", description="6x6, one box, with coordinates"),
     ),
     reward_range=(-2.6, 11.9),
     labeler="ragen_envs.games.sokoban.failures:SokobanFailures",
     labels={
         "deadlock": (
             "A push of this turn left a state that no sequence of moves, however long, can solve."
-        ),
+        )
     },
 )

@@ -1,11 +1,11 @@
-"""The texts of Sokoban: its rules and its grids, in each vocabulary."""
+"""What the player sees of Sokoban: its rules and grids, in each vocabulary, and its tiles."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
-from ragen_envs.core.boards import POSITIONS, coordinates_of
+from ragen_envs.core.boards import FIGURE, PLAYER_INK, POSITIONS, Tile, coordinates_of
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.sokoban.rules import (
     ACTIONS,
@@ -40,7 +40,6 @@ class Vocabulary:
     player_on_target: str
 
     def __post_init__(self) -> None:
-        """Refuse symbols that the drawing cannot show."""
         for name, symbol in vars(self).items():
             if len(symbol) != 1 or (name != "box_on_target" and not symbol.isascii()):
                 raise ValueError(f"{name} is one character of ASCII, got {symbol!r}")
@@ -48,19 +47,10 @@ class Vocabulary:
     @cached_property
     def symbols(self) -> str:
         """All symbols in the order of XSB's."""
-        return (
-            self.wall
-            + self.floor
-            + self.target
-            + self.box
-            + self.box_on_target
-            + self.player
-            + self.player_on_target
-        )
+        return "".join(getattr(self, field.name) for field in fields(self))
 
     @property
     def legend(self) -> str:
-        """The meaning of the symbols, as a line of the rules."""
         return (
             f"Symbols: {self.wall} wall, {self.floor} floor, {self.target} target, {self.box} box, "
             f"{self.box_on_target} box on target, {self.player} you, "
@@ -69,7 +59,6 @@ class Vocabulary:
 
     @cached_property
     def table(self) -> dict[int, str]:
-        """The translation from XSB."""
         return str.maketrans(dict(zip(_XSB, self.symbols, strict=True)))
 
 
@@ -80,13 +69,7 @@ NEW = Vocabulary("W", ".", "G", "B", "C", "A", "@")
 
 
 def rules(legend: str, boxes: int, budget: Budget) -> str:
-    """Return the rules.
-
-    Args:
-        legend: Line that explains the symbols of the squares.
-        boxes: Number of boxes.
-        budget: Budget of an episode.
-    """
+    """Return the rules with a line that explains the symbols of the squares."""
     goal = "the box onto the target" if boxes == 1 else f"all {boxes} boxes onto the targets"
     return (
         f"You are playing Sokoban: push {goal}.\n"
@@ -99,23 +82,18 @@ def rules(legend: str, boxes: int, budget: Budget) -> str:
 
 
 class LevelRenderer:
-    """Draws the states of one level.
-
-    Args:
-        level: Level; only its walls and targets matter.
-        vocabulary: Symbols.
-    """
+    """Draws the states of one level, of which only its walls and targets matter."""
 
     def __init__(self, level: Level, vocabulary: Vocabulary) -> None:
-        v = vocabulary
         # One byte a square is fastest to edit. The only symbol beyond ASCII is put in at the end.
-        box_on_target = v.box_on_target if v.box_on_target.isascii() else _STAND_IN
-        self._replaced = box_on_target != v.box_on_target
-        self._box_on_target = v.box_on_target
-        self._box_codes = v.box.encode()[0], box_on_target.encode()[0]
-        self._empty = bytearray(level.room.translate(v.table).encode("ascii"))
+        symbol = vocabulary.box_on_target
+        box_on_target = symbol if symbol.isascii() else _STAND_IN
+        self._replaced = box_on_target != symbol
+        self._box_on_target = symbol
+        self._box_codes = vocabulary.box.encode()[0], box_on_target.encode()[0]
+        self._empty = bytearray(level.room.translate(vocabulary.table).encode("ascii"))
         self._targets = level.targets
-        self._players = v.player, v.player_on_target
+        self._players = vocabulary.player, vocabulary.player_on_target
         self._boxes, self._without_player = -1, ""
         self._names = coordinates_of(len(level.xsb), level.stride)
 
@@ -144,12 +122,8 @@ class LevelRenderer:
         """Return a line that names the squares of the player, the boxes and the targets."""
         return (
             f"{POSITIONS}: you {self._names[player]}; "
-            f"boxes {self._places(boxes)}; targets {self._target_places}."
+            f"boxes {self._places(boxes)}; targets {self._places(self._targets)}."
         )
-
-    @cached_property
-    def _target_places(self) -> str:
-        return self._places(self._targets)
 
     def _places(self, squares: int) -> str:
         names = []
@@ -158,3 +132,74 @@ class LevelRenderer:
             names.append(self._names[lowest.bit_length() - 1])
             squares ^= lowest
         return " ".join(names)
+
+
+_STONE, _GROUND = (84, 88, 100), (236, 229, 214)
+_RED, _WOOD, _GREEN = (200, 60, 50), (160, 104, 48), (52, 140, 72)
+_BRICKS = (
+    "........",
+    "#######.",
+    "........",
+    "###.####",
+    "........",
+    "#######.",
+    "........",
+    "###.####",
+)
+_RING = (
+    "........",
+    "..####..",
+    ".#....#.",
+    ".#.##.#.",
+    ".#.##.#.",
+    ".#....#.",
+    "..####..",
+    "........",
+)
+_CRATE = (
+    "........",
+    ".######.",
+    ".##..##.",
+    ".#.##.#.",
+    ".#.##.#.",
+    ".##..##.",
+    ".######.",
+    "........",
+)
+_FIGURE_IN_RING = (
+    "#..##..#",
+    "...##...",
+    ".######.",
+    ".#.##.#.",
+    "...##...",
+    "..####..",
+    "..#..#..",
+    "###..###",
+)
+TILES = (
+    Tile("wall", _STONE, _BRICKS, (112, 116, 128), "grey bricks"),
+    Tile("floor", _GROUND, look="empty and pale"),
+    Tile("target", _GROUND, _RING, _RED, "a red ring"),
+    Tile("box", _GROUND, _CRATE, _WOOD, "a brown crate"),
+    Tile("box on target", _GROUND, _CRATE, _GREEN, "a green crate"),
+    Tile("player", _GROUND, FIGURE, PLAYER_INK, "a blue figure, which is you"),
+    Tile("player on target", (244, 200, 190), _FIGURE_IN_RING, PLAYER_INK, "the figure on pink"),
+)
+"""In the order of XSB's ``# .$*@+``."""
+_NUMBERS = bytes.maketrans("".join(_XSB).encode(), bytes(range(len(_XSB))))
+_PIECES = {FLOOR: (BOX, PLAYER), TARGET: (BOX_ON_TARGET, PLAYER_ON_TARGET)}
+"""The symbols of an empty square with a box on it, and with the player."""
+
+
+def tile_numbers(level: Level, player: int, boxes: int) -> bytes:
+    """Return the number in `TILES` of each square, row by row.
+
+    Only the walls and targets of the level matter; the boxes' squares are bits.
+    """
+    squares = list(level.room)
+    squares[player] = _PIECES[squares[player]][1]
+    while boxes:
+        square = boxes.bit_length() - 1
+        squares[square] = _PIECES[squares[square]][0]
+        boxes ^= 1 << square
+    return "".join(squares).encode().translate(_NUMBERS, b"\n")

@@ -12,14 +12,8 @@ SPEC = GameSpec(
             description="a request, a shop of 1,000 products, nine turns",
             suites={"core-2": None},
         ),
-        VariantSpec(
-            name="WebShopFull-v0",
-            description="as WebShop-v0, fifteen turns",
-        ),
-        VariantSpec(
-            name="WebShopText-v0",
-            description="as WebShop-v0, pages in one line",
-        ),
+        VariantSpec(name="WebShopFull-v0", description="as WebShop-v0, fifteen turns"),
+        VariantSpec(name="WebShopText-v0", description="as WebShop-v0, pages in one line"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.webshop.failures:WebShopFailures",

@@ -11,15 +11,7 @@ from typing import Literal, NamedTuple, get_args
 
 from ragen_envs.core.wording import pluralize
 from ragen_envs.games.webshop.actions import click_of
-from ragen_envs.games.webshop.pages import (
-    BACK,
-    BUY,
-    NEXT,
-    PREVIOUS,
-    SUB_PAGES,
-    Page,
-    option_labels,
-)
+from ragen_envs.games.webshop.pages import BACK, BUY, NEXT, PREVIOUS, SUB_PAGES, Page, option_labels
 from ragen_envs.games.webshop.products import Catalogue, Product
 
 Mode = Literal["rich", "plain"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.bandit_multi_pull.env import MultiPullEnv
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
-from ragen_envs.games.frozen_lake.generator import Generator as Lakes
+from ragen_envs.games.frozen_lake.rules import Generator as Lakes
 from ragen_envs.games.sokoban.env import SokobanEnv
 from ragen_envs.games.sokoban.generator import Generator as Rooms
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation, adapt
-from ragen_starpo.diagnostics.monitor import TrapWarning
+from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, TrapWarning, adapt
 from ragen_starpo.recipes.sections import MonitorSettings
 
 BEFORE = AdaptableSettings(temperature=0.8, updates=4)

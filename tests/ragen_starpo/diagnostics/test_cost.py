@@ -33,7 +33,7 @@ def runs(draw):
 @given(runs())
 def test_totals_are_sums(run):
     metrics, timings = run
-    found = sum_cost(metrics, timings, None)
+    found = sum_cost(metrics, timings)
     assert found.environment_turns == sum(one["rollout/environment_turns"] for one in metrics)
     assert found.generated_tokens == sum(one["rollout/generated_tokens"] for one in metrics)
     assert found.trained_tokens == sum(one.get("trained_tokens", 0) for one in metrics)
@@ -89,5 +89,5 @@ def test_by_hand():
     )
     assert last.spent.generated_per_second == 50
     assert last.spent.trained_per_second == 50
-    assert sum_cost([], [], None).generated_per_second is None
-    assert sum_cost([], [{"iteration": 0, "waiting": 2.0}], None).generated_per_second is None
+    assert sum_cost([], []).generated_per_second is None
+    assert sum_cost([], [{"iteration": 0, "waiting": 2.0}]).generated_per_second is None

@@ -8,8 +8,7 @@ from playwright.sync_api import expect
 
 from ragen_bench.errors import UserError
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.report import write_report
-from ragen_starpo.report.reading import read_training_run
+from ragen_starpo.report import read_training_run, write_report
 from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT
 from tests.ragen_bench.pages.report.test_html import Page
 

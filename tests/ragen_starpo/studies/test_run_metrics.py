@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.report.reading import TrainingRun
+from ragen_starpo.report import TrainingRun
 from ragen_starpo.studies.run_metrics import (
     compare_failures,
     find_lasting_fall,

@@ -18,8 +18,7 @@ class Report(Command):
     def run(self) -> int:
         """Write the page and print its path."""
         from ragen_bench.terminal.console import plain_console
-        from ragen_starpo.report import write_report
-        from ragen_starpo.report.reading import read_training_run
+        from ragen_starpo.report import read_training_run, write_report
 
         path = write_report(read_training_run(self.directory))
         plain_console().print(f"Report  {path}", soft_wrap=True)

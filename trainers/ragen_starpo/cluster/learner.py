@@ -25,7 +25,7 @@ from ragen_starpo.cluster.losses import (
     policy_loss,
 )
 from ragen_starpo.cluster.rollouts import QueuedRollouts
-from ragen_starpo.diagnostics.adaptation import AdaptableSettings
+from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.rows import limit_of
 from ragen_starpo.engine.worker import PolicyLossFunction

@@ -23,7 +23,7 @@ from ragen_starpo.cluster.learner import Learner, Processes, QueuedModels
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
 from ragen_starpo.cluster.rollouts import QueuedRollouts, load_rollouts
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
-from ragen_starpo.diagnostics.adaptation import AdaptableSettings
+from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import computing_of
 from ragen_starpo.iteration import Clock, Iteration, run_iteration
 from ragen_starpo.local.run import TrainingDirectory

@@ -25,12 +25,8 @@ MODELS = ("before", "warm start", "RL")
 class Game:
     """A game of the demo.
 
-    Attributes:
-        env: The environment's id without the namespace.
-        recipe: Name of the recipe for reinforcement learning.
-        episodes: Number of the oracle's episodes in the warm start.
-        epochs: Passes over them.
-        learning_rate: Learning rate of the warm start.
+    The warm start makes `epochs` passes over this number of the oracle's episodes. The recipe is
+    that of reinforcement learning.
     """
 
     env: str
@@ -49,10 +45,8 @@ GAMES = (
 def make_stages(game: Game, seed: int, instances: int) -> list[Stage]:
     """Return the commands that train and evaluate an agent, in their order.
 
-    Args:
-        game: The game.
-        seed: Seed of the weights, the instances and the training.
-        instances: Number of instances of each split in the evaluation.
+    The seed is that of the weights, the instances and the training. The evaluation has this number
+    of instances of each split.
     """
     form = ("--env", game.env, "--format", _RESPONSE_FORMAT, "--max-tokens", str(_MAX_TOKENS))
     warm_start = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from math import inf
 
 from ragen_envs.core.sums import sum_in_order
 
@@ -17,14 +17,7 @@ _TOTALS = {
 
 @dataclass(frozen=True)
 class Cost:
-    """The total cost of some iterations.
-
-    Attributes:
-        environment_turns: Turns played in rollouts.
-        generated_tokens: Tokens sampled in rollouts.
-        trained_tokens: Tokens of the updates, counted once for each pass.
-        seconds: Seconds by phase.
-    """
+    """The cost of some iterations: turns and tokens of rollouts, tokens of passes, and seconds."""
 
     environment_turns: int = 0
     generated_tokens: int = 0
@@ -51,13 +44,10 @@ class Cost:
 class Milestone:
     """A validation.
 
-    Attributes:
-        iteration: The iteration before it, from 0.
-        success: Held-out success in [0, 1].
-        spent: Cost of all iterations up to this one.
-        gained: Percentage points of success since the first validation.
-        per_point: Turns, tokens and `seconds` since the first validation, for each point gained.
-            None without a gain.
+    The iteration before it counts from 0, success is in [0, 1], and the cost is that of all
+    iterations up to this one. The gain is in percentage points since the first validation;
+    `per_point` has the turns, tokens and `seconds` since then for each point, and is None without a
+    gain.
     """
 
     iteration: int
@@ -68,51 +58,41 @@ class Milestone:
 
 
 def sum_cost(
-    metrics: Iterable[Mapping[str, Any]], timings: Iterable[Mapping[str, Any]], until: int | None
+    metrics: Iterable[Mapping[str, float]],
+    timings: Iterable[Mapping[str, float]],
+    until: float = inf,
 ) -> Cost:
-    """Return the total cost of iterations.
-
-    Args:
-        metrics: Lines of `metrics.jsonl`.
-        timings: Lines of `timings.jsonl`.
-        until: The last iteration that counts; None for all.
-    """
-
-    def counts(line: Mapping[str, Any]) -> bool:
-        return until is None or line["iteration"] <= until
-
-    lines = [line for line in metrics if counts(line)]
+    """Return the total cost of the iterations up to one, from the lines of a run's files."""
+    lines = [line for line in metrics if line["iteration"] <= until]
     seconds: dict[str, float] = {}
-    for line in filter(counts, timings):
-        for phase, value in line.items():
-            if phase != "iteration":
-                seconds[phase] = seconds.get(phase, 0.0) + value
-    totals = {name: int(sum(line.get(key, 0) for line in lines)) for name, key in _TOTALS.items()}
+    for line in timings:
+        if line["iteration"] <= until:
+            for phase, value in line.items():
+                if phase != "iteration":
+                    seconds[phase] = seconds.get(phase, 0.0) + value
+    totals = {name: sum(int(line.get(key, 0)) for line in lines) for name, key in _TOTALS.items()}
     return Cost(**totals, seconds=seconds)
 
 
 def list_milestones(
-    metrics: Iterable[Mapping[str, Any]], timings: Iterable[Mapping[str, Any]]
+    metrics: Sequence[Mapping[str, float]], timings: Sequence[Mapping[str, float]]
 ) -> list[Milestone]:
     """Return the validations of a run in their order, from the lines of its files."""
-    lines, times = list(metrics), list(timings)
     milestones: list[Milestone] = []
-    for line in lines:
+    for line in metrics:
         if "val/success" not in line:
             continue
-        number, success = line["iteration"], line["val/success"]
-        now = sum_cost(lines, times, number)
-        first = milestones[0] if milestones else None
-        gained = 100 * (success - first.success) if first else 0.0
-        each = _per_point(first.spent, now, gained) if first and gained > 0 else None
-        milestones.append(Milestone(number, success, now, gained, each))
+        number, success = int(line["iteration"]), line["val/success"]
+        spent, gained, per_point = sum_cost(metrics, timings, number), 0.0, None
+        if milestones:
+            first = milestones[0]
+            gained = 100 * (success - first.success)
+            if gained > 0:
+                each = {name: getattr(spent, name) - getattr(first.spent, name) for name in _TOTALS}
+                each["seconds"] = spent.all_seconds - first.spent.all_seconds
+                per_point = {name: value / gained for name, value in each.items()}
+        milestones.append(Milestone(number, success, spent, gained, per_point))
     return milestones
-
-
-def _per_point(first: Cost, now: Cost, gained: float) -> dict[str, float]:
-    difference = {name: getattr(now, name) - getattr(first, name) for name in _TOTALS}
-    difference["seconds"] = now.all_seconds - first.all_seconds
-    return {name: value / gained for name, value in difference.items()}
 
 
 def _rate(count: int, seconds: float | None) -> float | None:

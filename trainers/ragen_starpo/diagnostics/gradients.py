@@ -40,30 +40,20 @@ def measure_gradients(
     size; the first varies least. Each bucket is a mini-batch with the recipe's aggregation. The
     cost is two passes over the batch, or one if the loss has no regularisation.
 
-    Args:
-        loss: Loss settings of the recipe.
-        buckets: Maximum number of buckets; there are no more than groups.
-        batch: The batch of an iteration.
-        columns: Columns of `policy_contribution` without `weights`.
-        norm: Computes a gradient norm by the policy before its first step.
-
-    Returns:
-        For each bucket, counted from 1: `deviation`, the mean standard deviation of its groups;
-        `task`, the norm without entropy bonus and KL; `regularisation`, the norm of these two
-        alone. Values that are not finite are left out.
+    The columns are those of `policy_contribution` without `weights`, and the norm is that of the
+    policy before its first step. Each bucket, counted from 1, has `deviation`, the mean standard
+    deviation of its groups; `task`, the norm without entropy bonus and KL; and `regularisation`,
+    the norm of these two alone. Values that are not finite are left out.
     """
     metrics: dict[str, float] = {}
     for number, (rows, std) in enumerate(split_by_std(batch, buckets), 1):
         bucket = batch.rows(rows)
         weights = token_weights(bucket.mask, loss.aggregation, loss.horizon, bucket.trajectories)
-        with_weights = {
-            **{name: column[rows] for name, column in columns.items()},
-            "weights": weights,
-        }
+        with_weights = {name: column[rows] for name, column in columns.items()}
+        with_weights["weights"] = weights
         task = partial(policy_contribution, replace(loss, entropy=0.0, kl=0.0))
         # Zero advantages remove the task's part of the loss.
-        zeros = torch.zeros_like(columns["advantages"][rows])
-        no_task = {**with_weights, "advantages": zeros}
+        no_task = {**with_weights, "advantages": torch.zeros_like(with_weights["advantages"])}
         is_regularised = bool(loss.entropy or loss.kl)
         metrics |= {
             f"gradients/{number}/deviation": std,
@@ -76,14 +66,10 @@ def measure_gradients(
 
 
 def split_by_std(batch: TokenBatch, buckets: int) -> list[tuple[Tensor, float]]:
-    """Return buckets of groups, sorted by the standard deviation of their returns.
+    """Return buckets of complete groups, sorted by the standard deviation of their returns.
 
-    Args:
-        batch: Complete groups.
-        buckets: Maximum number of buckets; there are no more than groups.
-
-    Returns:
-        For each bucket, the indices of its sequences and the mean standard deviation of its groups.
+    There are no more buckets than groups. Each has the indices of its sequences, and the mean
+    standard deviation of its groups.
     """
     # A trajectory of several sequences counts once.
     firsts = torch.cat([torch.tensor([True]), batch.trajectories.diff() != 0])

@@ -22,11 +22,8 @@ def iteration_metrics(
 ) -> dict[str, float]:
     """Return the metrics of an iteration's rollouts before any filter, by `rollout/NAME`.
 
-    Args:
-        recipe: Recipe of the run.
-        trajectories: Trajectories, at least one.
-        scales: Divisors of the rewards by environment id, see
-            `ragen_starpo.algorithms.normalisation`.
+    There is at least one trajectory. The scales are divisors of the rewards by environment id, see
+    `ragen_starpo.algorithms.normalisation`.
     """
     metrics = rollout_metrics(trajectories, recipe.rollouts.instances)
     metrics |= environment_metrics(recipe.envs, trajectories, scales)
@@ -34,30 +31,31 @@ def iteration_metrics(
 
 
 def rollout_metrics(trajectories: Sequence[TokenTrajectory], groups: int) -> dict[str, float]:
-    """Return the metrics of an iteration's rollouts before any filter.
+    """Return the metrics of an iteration's rollouts, at least one, before any filter.
 
-    Args:
-        trajectories: Trajectories, at least one.
-        groups: Number of groups that were started.
-
-    Returns:
-        `success`, a rate; `reward`, the mean shaped return, and `shaping`, the part of it that the
-        environment did not give; `reward_deviation`, the standard deviation of returns in a group,
-        averaged over groups; `turns` per episode; `answer_tokens` and `think_characters` per turn;
-        `format_valid` and `cut`, rates of turns; `generated_tokens` and `environment_turns`,
-        counts. And, unless 0, `failed`, the number of groups skipped because an episode failed, and
-        `begun_anew`, the number of restarted episodes.
+    They are `success`, a rate; `reward`, the mean shaped return, and `shaping`, the part of it that
+    the environment did not give; `reward_deviation`, the standard deviation of returns in a group,
+    averaged over groups; `turns` per episode; `answer_tokens` and `think_characters` per turn;
+    `format_valid` and `cut`, rates of turns; `generated_tokens` and `environment_turns`, counts.
+    And, unless 0, `failed`, the number of groups (of those started) skipped because an episode
+    failed, and `begun_anew`, the number of restarted episodes.
     """
     failed = groups - len({rollout.group for rollout in trajectories})
     turns = [turn for rollout in trajectories for turn in rollout.turns]
     recorded = [turn for rollout in trajectories for turn in rollout.record.turns]
     generated = sum(len(turn.sampled.ids) for turn in turns)
+    # At a standard deviation of 0 no advantage is left.
+    index, count = group_index(torch.tensor([rollout.group for rollout in trajectories]))
+    stds = group_std(scores_of(trajectories), index, count)[group_sizes(index, count) > 1]
     errors = {"failed": failed, "begun_anew": sum(rollout.begun_anew for rollout in trajectories)}
     return {
         "success": _success(trajectories),
         "reward": _mean(rollout.score for rollout in trajectories),
-        "shaping": _mean(rollout.score - _environment_return(rollout) for rollout in trajectories),
-        "reward_deviation": mean_group_std(trajectories),
+        "shaping": _mean(
+            rollout.score - sum_in_order(turn.reward for turn in rollout.record.turns)
+            for rollout in trajectories
+        ),
+        "reward_deviation": float(stds.mean()) if len(stds) else 0.0,
         "turns": len(turns) / len(trajectories),
         "answer_tokens": generated / max(1, len(turns)),
         "think_characters": _mean(float(len(read_thought(turn))) for turn in recorded),
@@ -74,10 +72,7 @@ def environment_metrics(
 ) -> dict[str, float]:
     """Return `NAME/success`, `NAME/reward` and `NAME/scale` of each environment's rollouts.
 
-    Args:
-        envs: Environments of the recipe. A single one without a scale has no metrics of its own.
-        trajectories: Trajectories of an iteration.
-        scales: Divisors of the rewards by environment id.
+    A single environment without a scale has no metrics of its own.
     """
     metrics: dict[str, float] = {}
     if len(envs) == 1 and not scales:
@@ -92,25 +87,8 @@ def environment_metrics(
     return metrics
 
 
-def mean_group_std(trajectories: Sequence[TokenTrajectory]) -> float:
-    """Return the standard deviation of returns in a group, averaged over groups of several.
-
-    At 0 no advantage is left.
-    """
-    scores = scores_of(trajectories)
-    index, count = group_index(torch.tensor([rollout.group for rollout in trajectories]))
-    several = group_sizes(index, count) > 1
-    if not several.any():
-        return 0.0
-    return float(group_std(scores, index, count)[several].mean())
-
-
 def _success(trajectories: Sequence[TokenTrajectory]) -> float:
     return _mean(float(rollout.record.success or 0) for rollout in trajectories)
-
-
-def _environment_return(trajectory: TokenTrajectory) -> float:
-    return sum_in_order(turn.reward for turn in trajectory.record.turns)
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -131,12 +109,7 @@ class StepMetrics:
         self._skipped: dict[str, int] = {}
 
     def add(self, metrics: Mapping[str, float], tokens: int) -> None:
-        """Add a step.
-
-        Args:
-            metrics: Values by `MODEL/NAME`.
-            tokens: Number of sampled tokens of the step.
-        """
+        """Add the values of a step by `MODEL/NAME`, with the number of its sampled tokens."""
         for name, value in metrics.items():
             model, _, kind = name.partition("/")
             if kind == "grad_norm":

@@ -3,6 +3,10 @@
 RAGEN (arXiv 2504.20073) observes, in this order: the standard deviation of returns in a group and
 the entropy fall, the reward stagnates or falls, the gradient norm grows. RAGEN-2 (arXiv 2604.06268)
 adds that thoughts may stop depending on the context while their entropy stays.
+
+RAGEN finds training more stable with fresh and diverse rollouts. So a warning may raise the
+sampling temperature, and limit each batch of rollouts to a single update.
+
 """
 
 from __future__ import annotations
@@ -11,9 +15,9 @@ import math
 from bisect import insort
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ragen_starpo.recipes.sections import MonitorSettings
 
@@ -64,9 +68,6 @@ class EchoTrapMonitor:
     """Watches a run's metrics, one iteration at a time.
 
     Its state depends only on the lines of `metrics.jsonl`, so a resumed run restores it from them.
-
-    Args:
-        settings: Monitor settings of the recipe.
     """
 
     def __init__(self, settings: MonitorSettings) -> None:
@@ -77,20 +78,39 @@ class EchoTrapMonitor:
         self._last = 0
         self._confirmed = False
 
-    def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
-        """Return the warnings of an iteration: none, an early one, a confirmed one, or both.
+    def take(self, line: Mapping[str, float]) -> list[TrapWarning]:
+        """Return the warnings of a line of `metrics.jsonl`: early, confirmed, both or none.
 
-        Args:
-            line: Line of `metrics.jsonl`. Missing metrics, as the entropy of an iteration without
-                an update, and values that are not finite are skipped. If no step had a finite
-                gradient, its norm counts as infinite.
+        Missing metrics, as the entropy of an iteration without an update, and values that are not
+        finite are skipped. If no step had a finite gradient, its norm counts as infinite.
         """
         number = int(line["iteration"])
-        fallen = {**self._falls_at_first(number, line), **self._falls_after_warm_up(number, line)}
-        early = self._early_warning(number, fallen)
-        return [warning for warning in (early, self._confirmation(number)) if warning is not None]
+        fallen = self._falls_at_first(number, line)
+        if number >= self._settings.warm_up:
+            fallen = {**fallen, **self._later.take(line)}
+        if self._first.has_fallen or self._later.has_fallen:
+            self._last = number
+        elif number > self._last + self._settings.patience:
+            # Wait, since the entropy of a collapsing model may rise for a moment.
+            self._since, self._confirmed = None, False
+        warnings = []
+        if fallen:
+            if self._since is None:
+                self._since = number
+            text = f"Early warning in iteration {number}: {self._describe(fallen)}."
+            warnings.append(TrapWarning(number, "early", fallen, text))
+        if self._since is not None and not self._confirmed:
+            fall = self._first.reward.current or self._later.reward.current
+            reward = {_REWARD: fall} if fall else {}
+            found = (reward, self._describe(reward)) if fall else self._later.find_risen_gradient()
+            if found:
+                self._confirmed = True
+                text = f"Confirmed in iteration {number}, after the early warning of iteration "
+                text += f"{self._since}: {found[1]}."
+                warnings.append(TrapWarning(number, "confirmed", found[0], text))
+        return warnings
 
-    def _falls_at_first(self, number: int, line: Mapping[str, Any]) -> Signals:
+    def _falls_at_first(self, number: int, line: Mapping[str, float]) -> Signals:
         """Return falls during the first iterations, until later ones have a level.
 
         A policy that learns the response format loses entropy and gains reward. That is no warning,
@@ -104,42 +124,6 @@ class EchoTrapMonitor:
         self._pending = lasting if self._first.has_gained_reward else {}
         return {} if self._first.has_gained_reward else lasting
 
-    def _falls_after_warm_up(self, number: int, line: Mapping[str, Any]) -> Signals:
-        return self._later.take(line) if number >= self._settings.warm_up else {}
-
-    def _early_warning(self, number: int, fallen: Signals) -> TrapWarning | None:
-        if self._first.has_fallen or self._later.has_fallen:
-            self._last = number
-        elif number > self._last + self._settings.patience:
-            # Wait, since the entropy of a collapsing model may rise for a moment.
-            self._since, self._confirmed = None, False
-        if not fallen:
-            return None
-        if self._since is None:
-            self._since = number
-        return TrapWarning(
-            number,
-            "early",
-            fallen,
-            f"Early warning in iteration {number}: {self._describe(fallen)}.",
-        )
-
-    def _confirmation(self, number: int) -> TrapWarning | None:
-        if self._since is None or self._confirmed:
-            return None
-        fallen = self._first.reward.current or self._later.reward.current
-        confirmation: tuple[Signals, str] | None
-        if fallen:
-            confirmation = {_REWARD: fallen}, self._describe({_REWARD: fallen})
-        else:
-            confirmation = self._later.find_risen_gradient()
-        if confirmation is None:
-            return None
-        self._confirmed = True
-        signals, reason = confirmation
-        text = f"Confirmed in iteration {number}, after the early warning of iteration "
-        return TrapWarning(number, "confirmed", signals, f"{text}{self._since}: {reason}.")
-
     def _describe(self, fallen: Signals) -> str:
         falls = " and ".join(
             f"{_NAMES[name]} fell from {new['before']:.3g} to {new['level']:.3g} "
@@ -150,12 +134,7 @@ class EchoTrapMonitor:
 
 
 class _Watch:
-    """The watched metrics over some iterations.
-
-    Attributes:
-        falls: Detectors of the early signals, by name.
-        reward: Detector of a falling reward.
-    """
+    """The watched metrics over some iterations: the early signals, and the reward."""
 
     def __init__(self, settings: MonitorSettings) -> None:
         self._settings = settings
@@ -163,11 +142,14 @@ class _Watch:
         self.reward = _Fall(settings, _NOISE[_REWARD])
         self._gradient = _MovingMedian(settings.window)
 
-    def take(self, line: Mapping[str, Any]) -> Signals:
+    def take(self, line: Mapping[str, float]) -> Signals:
         """Return the early signals that have fallen in this iteration."""
         fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self.falls.items()}
         self.reward.take(_finite(line.get(_REWARD)))
-        self._gradient.take(_norm(line))
+        norm = _finite(line.get(_GRADIENT))
+        if norm is None and line.get(_SKIPPED):  # no step had a finite one
+            norm = math.inf
+        self._gradient.take(norm)
         return {name: new for name, new in fallen.items() if new is not None}
 
     @property
@@ -201,13 +183,7 @@ class _Watch:
 
 
 class _MovingMedian:
-    """A metric and its moving median.
-
-    Attributes:
-        values: All values, sorted.
-        levels: Medians of `window` values in a row.
-        steps: Distances of successive values, sorted.
-    """
+    """A metric's values and the distances of successive values, sorted, and its moving medians."""
 
     def __init__(self, window: int) -> None:
         self._last: deque[float] = deque(maxlen=window)
@@ -227,16 +203,10 @@ class _MovingMedian:
 
 
 class _Fall:
-    """Detects that a metric has quickly lost a fraction of its peak.
+    """Detects that a metric has quickly lost a fraction of its peak, and more than its noise.
 
-    Args:
-        settings: Settings of the monitor.
-        noise: Minimum loss as a multiple of the noise.
-
-    Attributes:
-        metric: The metric's moving median.
-        current: Level, level before and peak of a lasting fall. It ends when half of the loss is
-            recovered, so that noise at the threshold causes a single warning.
+    A fall ends when half of the loss is recovered, so that noise at the threshold causes a single
+    warning.
     """
 
     def __init__(self, settings: MonitorSettings, noise: float) -> None:
@@ -278,7 +248,55 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _norm(line: Mapping[str, Any]) -> float | None:
-    """Return the gradient norm; infinite if no step had a finite one."""
-    norm = _finite(line.get(_GRADIENT))
-    return math.inf if norm is None and line.get(_SKIPPED) else norm
+@dataclass(frozen=True)
+class AdaptableSettings:
+    """The settings that a warning may change: the temperature, and the passes over the rollouts."""
+
+    temperature: float
+    updates: int
+
+
+class Adaptation:
+    """Applies a run's warnings to its settings, which are those of the next iteration.
+
+    The state depends only on the recipe and the sequence of warnings, so a resumed run that repeats
+    them is in the same state.
+    """
+
+    def __init__(self, monitor: MonitorSettings, settings: AdaptableSettings) -> None:
+        self.settings = settings
+        self._monitor = monitor
+        self._adapts = monitor.action == "adapt"
+
+    def take(self, warning: TrapWarning) -> TrapWarning:
+        """Change the settings as the recipe allows; return the warning with the changes."""
+        if not self._adapts:
+            return warning
+        before, self.settings = self.settings, adapt(self.settings, self._monitor)
+        now = self.settings
+        both = {
+            "rollouts.temperature": (before.temperature, now.temperature),
+            "updates": (before.updates, now.updates),
+        }
+        changes = {n: {"from": old, "to": new} for n, (old, new) in both.items() if old != new}
+        sentence = (
+            " and ".join(f"{n} is {c['to']:g} instead of {c['from']:g}" for n, c in changes.items())
+            or "no setting can change further"
+        )
+        text = f"{warning.text} From iteration {warning.iteration + 1} on, {sentence}."
+        return replace(warning, text=text, changes=changes)
+
+    def metrics(self) -> dict[str, float]:
+        """Return the settings of the next iteration; empty if they cannot change in the run."""
+        if not self._adapts:
+            return {}
+        return {"rollout/temperature": self.settings.temperature, "updates": self.settings.updates}
+
+
+def adapt(settings: AdaptableSettings, monitor: MonitorSettings) -> AdaptableSettings:
+    """Return the settings after one more warning."""
+    raised = min(settings.temperature * monitor.temperature_factor, monitor.temperature_limit)
+    return AdaptableSettings(
+        temperature=max(settings.temperature, raised),
+        updates=1 if monitor.single_update else settings.updates,
+    )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -28,6 +28,9 @@ from ragen_starpo.rollout.trajectory import (
     batch_of,
 )
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
@@ -35,12 +38,9 @@ _OPEN, _CLOSE = "<think>", "</think>"
 class Thought:
     """A model's thought in one turn, as token ids.
 
-    Attributes:
-        context: Ids that the model read before its response.
-        opening: Sampled ids of the opening tag.
-        ids: Sampled ids of the thought, up to the one that completes the closing tag. The first may
-            include the end of the opening tag, the last the beginning of the text after it.
-        record: Record of the episode.
+    The context is what the model read before its response. The opening is that of the tag. The ids
+    of the thought go up to the one that completes the closing tag: the first may include the end of
+    the opening tag, the last the beginning of the text after it.
     """
 
     context: tuple[int, ...]
@@ -59,19 +59,14 @@ def measure_thoughts(
     recipe: Recipe,
     trajectories: Sequence[TokenTrajectory],
     iteration: int,
-    tokenizer: Any,
+    tokenizer: PreTrainedTokenizerBase,
     log_probs: Callable[[TokenBatch], Tensor],
 ) -> dict[str, float]:
     """Return the information of some thoughts of an iteration, by `thoughts/NAME`.
 
-    Values that are not finite are left out.
-
-    Args:
-        recipe: Recipe of the run, with the number of thoughts and the seed that draws them.
-        trajectories: Trajectories in an order that does not depend on the driver.
-        iteration: Number of the iteration, from 0.
-        tokenizer: Tokenizer of the model.
-        log_probs: Returns the policy's log-probabilities of a batch's sampled tokens, 0 elsewhere.
+    The order of the trajectories must not depend on the driver. `log_probs` returns the policy's
+    log-probabilities of a batch's sampled tokens, 0 elsewhere. Values that are not finite are left
+    out.
     """
     count = recipe.diagnostics.thoughts
     thoughts = draw_thoughts(trajectories, count, recipe.seed, iteration, tokenizer)
@@ -80,19 +75,16 @@ def measure_thoughts(
 
 
 def draw_thoughts(
-    trajectories: Sequence[TokenTrajectory], count: int, seed: int, iteration: int, tokenizer: Any
+    trajectories: Sequence[TokenTrajectory],
+    count: int,
+    seed: int,
+    iteration: int,
+    tokenizer: PreTrainedTokenizerBase,
 ) -> list[Thought]:
-    """Return random thoughts of an iteration, from as many groups as possible.
+    """Return up to `count` random thoughts of an iteration, from as many groups as possible.
 
     Each trajectory gives at most one thought, of a random turn. A later context includes the
     episode's earlier thoughts, which a model that copies would make likely.
-
-    Args:
-        trajectories: Trajectories in an order that does not depend on the driver.
-        count: Maximum number of thoughts.
-        seed: Seed of the run.
-        iteration: Number of the iteration, from 0.
-        tokenizer: Tokenizer of the model.
     """
     stream = RandomStream("thoughts", seed, iteration)
     chosen: list[Thought] = []
@@ -113,23 +105,20 @@ def draw_thoughts(
 
 
 def find_thought(
-    sequence: TokenSequence, place: int, record: EpisodeRecord, tokenizer: Any
+    sequence: TokenSequence, place: int, record: EpisodeRecord, tokenizer: PreTrainedTokenizerBase
 ) -> Thought | None:
-    """Return the thought at the beginning of a response, or None.
+    """Return the thought at the beginning of the response at a place in the sequence, or None.
 
     An unclosed thought, as in a truncated response, extends to the end.
-
-    Args:
-        sequence: Sequence of the turn.
-        place: Index of the turn in the sequence.
-        record: Record of the episode.
-        tokenizer: Tokenizer of the model.
     """
     response = sequence.turns[place].sampled.ids
     text = _decode(response, tokenizer).lstrip()
     if not text.startswith(_OPEN) or not text.removeprefix(_OPEN).partition(_CLOSE)[0].strip():
         return None
-    begin, end = _begin(response, tokenizer), _end(response, tokenizer)
+    begin = _end_of_tag(_OPEN, response, tokenizer)
+    if _decode(response[:begin], tokenizer).partition(_OPEN)[2].strip():
+        begin -= 1  # the token has a part of the thought too
+    end = _end_of_tag(_CLOSE, response, tokenizer) if _CLOSE in text else len(response)
     before = chain.from_iterable(
         (*turn.observed, *turn.sampled.ids) for turn in sequence.turns[:place]
     )
@@ -147,12 +136,8 @@ def score_thoughts(
     tokenizer may join the tag to the first word. The closing tag counts, since the probabilities of
     unclosed thoughts would not sum to 1. The policy reads thoughts times contexts sequences.
 
-    Args:
-        thoughts: Thoughts of an iteration.
-        log_probs: Returns the policy's log-probabilities of a batch's sampled tokens, 0 elsewhere.
-
-    Returns:
-        `count` and `contexts`, their numbers; with at least two contexts, `measure_information`.
+    `count` and `contexts` are their numbers; with at least two contexts, `measure_information`
+    follows.
     """
     contexts = list(dict.fromkeys(thought.context for thought in thoughts))
     metrics: dict[str, float] = {"count": len(thoughts), "contexts": len(contexts)}
@@ -180,20 +165,7 @@ def _shuffle_groups(
         yield from (member for member in members if member is not None)
 
 
-def _begin(response: tuple[int, ...], tokenizer: Any) -> int:
-    """Return the index of the first token with a part of the thought."""
-    opened = _end_of_tag(_OPEN, response, tokenizer)
-    joined = _decode(response[:opened], tokenizer).partition(_OPEN)[2].strip()
-    return opened - 1 if joined else opened
-
-
-def _end(response: tuple[int, ...], tokenizer: Any) -> int:
-    """Return the index after the token that closes the thought, or the response's length."""
-    closed = _CLOSE in _decode(response, tokenizer)
-    return _end_of_tag(_CLOSE, response, tokenizer) if closed else len(response)
-
-
-def _end_of_tag(tag: str, response: tuple[int, ...], tokenizer: Any) -> int:
+def _end_of_tag(tag: str, response: tuple[int, ...], tokenizer: PreTrainedTokenizerBase) -> int:
     """Return the index after the token that completes a tag of the response."""
     # Decode prefixes only at tokens with the tag's last character, since each decoding is slow.
     last = tag[-1]
@@ -201,10 +173,10 @@ def _end_of_tag(tag: str, response: tuple[int, ...], tokenizer: Any) -> int:
     return next(end for end in ends if tag in _decode(response[:end], tokenizer))
 
 
-def _decode(ids: tuple[int, ...], tokenizer: Any) -> str:
+def _decode(ids: tuple[int, ...], tokenizer: PreTrainedTokenizerBase) -> str:
     """Return the text of tokens as the harness records it, without special tokens."""
-    text: str = tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-    return text
+    options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+    return str(tokenizer.decode(list(ids), **options))
 
 
 def measure_information(scores: Tensor, own: Tensor, tokens: Tensor) -> dict[str, float]:
@@ -217,17 +189,15 @@ def measure_information(scores: Tensor, own: Tensor, tokens: Tensor) -> dict[str
     also uses the geometric mean over tokens, which saturates later for long thoughts, but is not an
     information.
 
-    Args:
-        scores: (thoughts, contexts) log-probabilities of the thoughts after distinct contexts.
-        own: (thoughts,) index of each thought's own context; each context has a thought.
-        tokens: (thoughts,) number of tokens, at least 1.
+    The scores are (thoughts, contexts) log-probabilities of the thoughts after distinct contexts;
+    `own` is each thought's context, of which each has a thought, and `tokens` their lengths, at
+    least 1.
 
-    Returns:
-        In nats per thought: `mutual_information`; `conditional_entropy`, H(Z|X); `entropy`, H(Z),
-        the sum of both; `context_entropy`, H(X). `information_share`, the fraction I(X; Z) / H(X),
-        left out for a single context. `token_mutual_information`, by the geometric mean.
-        `retrieval`, the fraction of thoughts that are most likely after their own context, ties
-        counted in part, and `retrieval_chance`, its value for thoughts independent of contexts.
+    In nats per thought there are `mutual_information`; `conditional_entropy`, H(Z|X); `entropy`,
+    H(Z), the sum of both; `context_entropy`, H(X); and `token_mutual_information`, by the geometric
+    mean. `information_share` is the fraction I(X; Z) / H(X), left out for a single context.
+    `retrieval` is the fraction of thoughts that are most likely after their own context, ties
+    counted in part, and `retrieval_chance` its value for thoughts independent of contexts.
     """
     exact = scores.double()
     weights = torch.bincount(own, minlength=exact.shape[1]).double() / len(own)

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from ragen_bench.errors import UserError
-from ragen_starpo.diagnostics.adaptation import AdaptableSettings, Adaptation
-from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
+from ragen_starpo.diagnostics.monitor import (
+    AdaptableSettings,
+    Adaptation,
+    EchoTrapMonitor,
+    TrapWarning,
+)
 from ragen_starpo.iteration import Clock, Iteration
 from ragen_starpo.local.kept_rollouts import save_rollouts
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished

@@ -425,7 +425,7 @@ class MonitorSettings:
             reward has not risen above its first level. Entropy often falls while a format is
             learned. Later these iterations do not count.
         action: `stop` ends the run at a confirmed warning; `adapt` changes the rollouts at each
-            warning, early or confirmed, see `ragen_starpo.diagnostics.adaptation`.
+            warning, early or confirmed, see `ragen_starpo.diagnostics.monitor`.
         temperature_factor: Factor, with `adapt`, of the rollouts' temperature.
         temperature_limit: Maximum temperature with `adapt`.
         single_update: Train once on each set of rollouts after a warning, with `adapt`.

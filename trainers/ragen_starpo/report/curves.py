@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
-from typing import Any
 
 _REST = "training"
 _KL = "policy/kl_from_reference"
-_BOUNDS = ("success", "low", "high")
 ROUNDING = 2.0**-23
 """Relative rounding error of a 32-bit number.
 
@@ -24,14 +22,10 @@ since it is a mean of squares.
 
 @dataclass(frozen=True)
 class Curve:
-    """A metric over iterations.
+    """A metric over iterations, by its name without its group, with the ends of its axis.
 
-    Attributes:
-        name: Name without its group.
-        points: Iteration and value of each finite measurement.
-        smooth: Iteration and moving median, from the first full window.
-        low: Low end of the axis.
-        high: High end of the axis.
+    The points are finite measurements with their iterations; `smooth` is their moving median, from
+    the first full window.
     """
 
     name: str
@@ -43,13 +37,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class MetricGroup:
-    """Metrics with the same prefix.
-
-    Attributes:
-        name: The part of their names before the slash.
-        keys: Their names in `metrics.jsonl`.
-        curves: Curves of the metrics that have a finite value.
-    """
+    """Metrics with the same prefix, with curves of those that have a finite value."""
 
     name: str
     keys: list[str]
@@ -58,24 +46,14 @@ class MetricGroup:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out success of an environment.
-
-    Attributes:
-        name: Name of the environment.
-        points: Iteration, success, and both ends of its 95 % interval.
-    """
+    """Held-out success of an environment: iteration, success, and the ends of its 95 % interval."""
 
     name: str
     points: list[tuple[int, float, float, float]]
 
 
-def group_metrics(metrics: Sequence[Mapping[str, Any]], window: int) -> list[MetricGroup]:
-    """Return all metrics except held-out ones, by group.
-
-    Args:
-        metrics: Lines of `metrics.jsonl`.
-        window: Iterations of the moving median.
-    """
+def group_metrics(metrics: Sequence[Mapping[str, float]], window: int) -> list[MetricGroup]:
+    """Return all metrics except held-out ones, by group, from the lines of `metrics.jsonl`."""
     names = dict.fromkeys(name for line in metrics for name in line if name != "iteration")
     training = sorted((name for name in names if not name.startswith("val/")), key=_group)
     unordered = []
@@ -83,22 +61,29 @@ def group_metrics(metrics: Sequence[Mapping[str, Any]], window: int) -> list[Met
         keys = list(members)
         curves = (make_curve(metrics, key, window) for key in keys)
         unordered.append(MetricGroup(group, keys, [line for line in curves if line.points]))
-    return sorted(unordered, key=_order)
+    first = {"rollout": 0, "policy": 1}
+    return sorted(unordered, key=lambda group: (first.get(group.name, 2), group.name))
 
 
-def make_curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> Curve:
+def make_curve(metrics: Sequence[Mapping[str, float]], key: str, window: int) -> Curve:
     """Return the curve of a metric, without rounding errors (see `ROUNDING`).
 
-    Args:
-        metrics: Lines of `metrics.jsonl`.
-        key: Name of the metric.
-        window: Measured iterations of the moving median.
+    The window is the number of measured iterations of the moving median.
     """
-    numbers = [line["iteration"] for line in metrics if _is_number(line.get(key))]
-    values = [line[key] for line in metrics if _is_number(line.get(key))]
-    if not _is_exact(key, values):
-        values = _without_rounding(values)
-    points = list(zip(numbers, values, strict=True))
+    measured = [(line["iteration"], line[key]) for line in metrics if _is_number(line.get(key))]
+    values = [value for _, value in measured]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    largest = max(-low, high)
+    is_exact = (
+        (key == _KL and low >= 0)
+        or key.endswith("/lr")
+        or all(float(value).is_integer() for value in values)
+    )
+    if not is_exact and largest <= ROUNDING:
+        values = [0.0] * len(values)
+    elif not is_exact and high - low <= ROUNDING * largest:
+        values = values[-1:] * len(values)
+    points = [(int(number), value) for (number, _), value in zip(measured, values, strict=True)]
     smooth = [
         (points[end - 1][0], median(values[end - window : end]))
         for end in range(window, len(points) + 1)
@@ -106,44 +91,24 @@ def make_curve(metrics: Sequence[Mapping[str, Any]], key: str, window: int) -> C
     return Curve(key.partition("/")[2] or key, points, smooth, *_axis(values))
 
 
-def list_held_out(metrics: Sequence[Mapping[str, Any]]) -> list[HeldOut]:
+def list_held_out(metrics: Sequence[Mapping[str, float]]) -> list[HeldOut]:
     """Return held-out success of each environment from the lines of `metrics.jsonl`."""
     keys = dict.fromkeys(name for line in metrics for name in line if name.startswith("val/"))
-    names = [key.split("/")[1] for key in keys if key.count("/") == 2 and key.endswith("/success")]
-    return [
-        HeldOut(
-            name,
-            [
-                (line["iteration"], *(line[f"val/{name}/{bound}"] for bound in _BOUNDS))
+    held_out = []
+    for key in keys:
+        if key.count("/") == 2 and key.endswith("/success"):
+            place = key.removesuffix("success")
+            points = [
+                (int(line["iteration"]), line[key], line[f"{place}low"], line[f"{place}high"])
                 for line in metrics
-                if f"val/{name}/success" in line
-            ],
-        )
-        for name in names
-    ]
-
-
-def _order(group: MetricGroup) -> tuple[bool, bool, str]:
-    return group.name != "rollout", group.name != "policy", group.name
+                if key in line
+            ]
+            held_out.append(HeldOut(key.split("/")[1], points))
+    return held_out
 
 
 def _group(key: str) -> str:
     return key.partition("/")[0] if "/" in key else _REST
-
-
-def _is_exact(key: str, values: list[float]) -> bool:
-    squared = key == _KL and min(values, default=0.0) >= 0
-    return squared or key.endswith("/lr") or all(float(value).is_integer() for value in values)
-
-
-def _without_rounding(values: list[float]) -> list[float]:
-    """Return the values; constant ones where they differ by rounding only."""
-    largest = max(map(abs, values), default=0.0)
-    if 0 < largest <= ROUNDING:
-        return [0.0] * len(values)
-    if largest and max(values) - min(values) <= ROUNDING * largest:
-        return values[-1:] * len(values)
-    return values
 
 
 def _axis(values: Sequence[float]) -> tuple[float, float]:
@@ -155,5 +120,5 @@ def _axis(values: Sequence[float]) -> tuple[float, float]:
     return low, high
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and math.isfinite(value)

@@ -16,7 +16,7 @@ from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.scores.metrics import group_successes
 from ragen_starpo.commands import is_finished
-from ragen_starpo.report.reading import read_training_run
+from ragen_starpo.report import read_training_run
 from ragen_starpo.studies.jobs import BEFORE, FAILED, RUN, TEST, model_name, run_name
 from ragen_starpo.studies.run_metrics import (
     ANALYSIS,

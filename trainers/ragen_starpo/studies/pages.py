@@ -15,7 +15,7 @@ from ragen_bench.pages.formats import NONE, figure, fixed, percent
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.json_lines import read_whole
 from ragen_envs.core.sums import sum_in_order
-from ragen_starpo.report.html import exact
+from ragen_starpo.report import exact
 from ragen_starpo.studies.results import CURVES
 from ragen_starpo.studies.study import METRICS, list_studies
 

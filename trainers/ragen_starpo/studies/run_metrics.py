@@ -13,7 +13,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.json_lines import read_whole
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.diagnostics.cost import list_milestones, sum_cost
-from ragen_starpo.report.reading import TrainingRun
+from ragen_starpo.report import TrainingRun
 from ragen_starpo.studies.jobs import BEFORE, TEST
 
 RunMetrics: TypeAlias = dict[str, float | None]
@@ -43,7 +43,7 @@ def measure_training(run: TrainingRun, target: float | None) -> RunMetrics:
         best, last = max(start, *validated), validated[-1]
         on_val = {"start": start, "best": best, "last": last}
         on_val |= {"rise": best - start, "gain": last - start, "fall": best - last}
-    cost = sum_cost(run.metrics, run.timings, None)
+    cost = sum_cost(run.metrics, run.timings)
     costs = [(start, 0)] if start is not None else []
     costs += [
         (milestone.success, milestone.spent.trained_tokens)

@@ -6,8 +6,7 @@ import pytest
 
 from ragen_envs.core.instances import RandomStream, draw, held_out
 from ragen_envs.games.countdown.env import VARIANTS
-from ragen_envs.games.countdown.generator import Generator
-from ragen_envs.games.countdown.rules import Deal
+from ragen_envs.games.countdown.generator import Deal, Generator
 from ragen_envs.games.countdown.solver import solutions
 from tests.ragen_envs.games.countdown import reference
 from tests.ragen_envs.support import blocks, make

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.frozen_lake.env import VARIANTS, FrozenLakeEnv, FrozenLakeVariant
-from ragen_envs.games.frozen_lake.generator import Generator
-from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake, Slip
+from ragen_envs.games.frozen_lake.rules import ACTIONS, Generator, Lake, Slip
 from ragen_envs.games.frozen_lake.text import CLASSIC, NEW
 from tests.ragen_envs.games.frozen_lake import reference
 from tests.ragen_envs.support import FROZEN_LAKE, blocks, chi_square, contingency, make, state_in

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.instances import RandomStream, draw
 from ragen_envs.games.frozen_lake.env import VARIANTS
-from ragen_envs.games.frozen_lake.generator import Generator
+from ragen_envs.games.frozen_lake.rules import Generator
 from tests.ragen_envs.games.frozen_lake import reference
 from tests.ragen_envs.support import (
     FROZEN_LAKE,
