@@ -21,67 +21,40 @@ _NUMBER = "[1-9][0-9]{0,1}"
 _NAME = "[a-zA-Z][a-zA-Z ]{0,23}"
 _ID = Parameter("id", "An id, such as E3.", pattern=f"[CMEOF]{_NUMBER}")
 _THING = _ID._replace(name="thing", about="The id of a mail, event, order, file or contact.")
+_MAIL = Parameter("mail", "The id of a mail.", pattern=f"[M]{_NUMBER}")
 _EVENT = Parameter("event", "The id of an event.", pattern=f"[E]{_NUMBER}")
+_ORDER = Parameter("order", "The id of an order.", pattern=f"[O]{_NUMBER}")
 _FILE = Parameter("file", "The id of a file.", pattern=f"[F]{_NUMBER}")
 _DAY = Parameter("day", "A day of this week.", choices=DAYS)
 _TIME = Parameter("time", "A full hour.", choices=TIMES)
 _LIST = Parameter("app", "The application.", choices=APPS)
+_TOPIC = Parameter("about", "What.", choices=TOPICS)
+_ANSWER = Parameter("answer", "What to answer.", choices=("yes", "no"))
+_BOXES = Parameter("boxes", "How many.", most=MOST_BOXES)
+_FOLDER = Parameter("folder", "Where to.", choices=FOLDERS)
+_TITLE = Parameter("title", "Its title.", pattern=_NAME)
+_PERSON = Parameter("name", "First and last name.", pattern=_NAME)
+_COMPANY = Parameter("company", "Where they work.", pattern=_NAME)
 _ADDRESS = Parameter(
     "address", "A mail address.", pattern="[a-z0-9][a-z0-9.]{0,29}[@][a-z0-9][a-z0-9.]{0,27}"
 )
+_TO, _GUEST = _ADDRESS._replace(name="to"), _ADDRESS._replace(name="guest")
 
 FUNCTIONS = (
     TypedFunction("list", "List what an application holds.", (_LIST,)),
     TypedFunction("read", "Read a mail or a file.", (_ID,)),
+    TypedFunction("ask", "Ask the user about the request.", (_TOPIC,)),
+    TypedFunction("send", "Send a mail with a thing of the office.", (_TO, _THING)),
+    TypedFunction("reply", "Answer a mail.", (_MAIL, _ANSWER)),
     TypedFunction(
-        "ask", "Ask the user about the request.", (Parameter("about", "What.", choices=TOPICS),)
-    ),
-    TypedFunction(
-        "send", "Send a mail with a thing of the office.", (_ADDRESS._replace(name="to"), _THING)
-    ),
-    TypedFunction(
-        "reply",
-        "Answer a mail.",
-        (
-            Parameter("mail", "The id of a mail.", pattern=f"[M]{_NUMBER}"),
-            Parameter("answer", "What to answer.", choices=("yes", "no")),
-        ),
-    ),
-    TypedFunction(
-        "schedule",
-        "Enter a new event into the calendar.",
-        (
-            Parameter("title", "Its title.", pattern=_NAME),
-            _ADDRESS._replace(name="guest"),
-            _DAY,
-            _TIME,
-        ),
+        "schedule", "Enter a new event into the calendar.", (_TITLE, _GUEST, _DAY, _TIME)
     ),
     TypedFunction("move", "Move an event.", (_EVENT, _DAY, _TIME)),
     TypedFunction("cancel", "Cancel an event or an order.", (_ID,)),
-    TypedFunction(
-        "change_order",
-        "Change how many boxes are ordered.",
-        (
-            Parameter("order", "The id of an order.", pattern=f"[O]{_NUMBER}"),
-            Parameter("boxes", "How many.", most=MOST_BOXES),
-        ),
-    ),
-    TypedFunction(
-        "move_file",
-        "Move a file into a folder.",
-        (_FILE, Parameter("folder", "Where to.", choices=FOLDERS)),
-    ),
+    TypedFunction("change_order", "Change how many boxes are ordered.", (_ORDER, _BOXES)),
+    TypedFunction("move_file", "Move a file into a folder.", (_FILE, _FOLDER)),
     TypedFunction("enter", "Enter a thing of the office into a file.", (_FILE, _THING)),
-    TypedFunction(
-        "add_contact",
-        "Add a person to the contacts.",
-        (
-            Parameter("name", "First and last name.", pattern=_NAME),
-            Parameter("company", "Where they work.", pattern=_NAME),
-            _ADDRESS,
-        ),
-    ),
+    TypedFunction("add_contact", "Add a person to the contacts.", (_PERSON, _COMPANY, _ADDRESS)),
     TypedFunction("done", "Say that all is done, which ends the work."),
 )
 TOOLS = {function.name: function for function in FUNCTIONS}

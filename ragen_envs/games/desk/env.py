@@ -19,13 +19,12 @@ from ragen_envs.games.desk.requests import apply_change
 from ragen_envs.games.desk.rules import (
     DONE,
     GAME,
-    Difference,
     RefusedError,
     apply_call,
     difference,
     repairs,
 )
-from ragen_envs.games.desk.task import Task, Worded, reply_to
+from ragen_envs.games.desk.task import Task, reply_to
 
 WON_POINTS = 100
 """Reward of success, in hundredths."""
@@ -121,17 +120,6 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         "_task",
         "_worded",
     )
-    _announced: bool
-    _before_change: int
-    _difference: Difference
-    _goal: Office
-    _obeyed: int
-    _office: Office
-    _questions: int
-    _result: str
-    _seen: dict[Call, str]
-    _task: Task
-    _worded: Worded
     variants = VARIANTS
     game = GAME
     held_out_files = "tasks/{name}-{split}.txt"
@@ -183,7 +171,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         self._announced = False
         self._questions = self._obeyed = self._before_change = 0
         self._result = text.NOTHING_YET
-        self._seen = {}
+        self._seen: dict[Call, str] = {}
         return _reader(tuple(map(len, self._office[:5]))).of_episode()
 
     def apply_action(self, action: int) -> tuple[int, bool]:

@@ -135,16 +135,11 @@ _LISTED_IN = {
 """The application whose list resolves a reference."""
 _READ_IN_TEXTS = frozenset({"said", "order in", "file in"})
 """References to the content of a text, which is their last part."""
-
-
 _APP_OF = {
-    "send": "mail",
-    "reply": "mail",
-    "schedule": "calendar",
-    "move": "calendar",
+    **dict.fromkeys(("send", "reply"), "mail"),
+    **dict.fromkeys(("schedule", "move"), "calendar"),
+    **dict.fromkeys(("move_file", "enter"), "files"),
     "change_order": "orders",
-    "move_file": "files",
-    "enter": "files",
     "add_contact": "contacts",
 }
 """The application that a tool changes; `cancel` changes that of its record."""

@@ -9,18 +9,12 @@ from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES,
 from ragen_envs.games.desk.rules import RefusedError, record_of
 
 _PLACEHOLDERS = {
-    "id": "ID",
-    "thing": "ID",
-    "mail": "ID",
-    "event": "ID",
-    "order": "ID",
-    "file": "ID",
+    **dict.fromkeys(("id", "thing", "mail", "event", "order", "file"), "ID"),
+    **dict.fromkeys(("to", "guest"), "ADDRESS"),
     "boxes": "NUMBER",
     "app": "|".join(APPS),
     "about": "|".join(TOPICS),
     "answer": "yes|no",
-    "to": "ADDRESS",
-    "guest": "ADDRESS",
 }
 _CANCELLED = ", cancelled"
 NOTHING_YET = "No tool was used yet."

@@ -100,23 +100,17 @@ class LevelRenderer:
     def draw(self, player: int, boxes: int) -> str:
         """Return the grid."""
         if boxes != self._boxes:  # most moves push nothing
-            self._boxes, self._without_player = boxes, self._with(boxes)
+            squares, left = self._empty.copy(), boxes
+            while left:
+                square = left.bit_length() - 1
+                squares[square] = self._box_codes[self._targets >> square & 1]
+                left ^= 1 << square
+            self._boxes, self._without_player = boxes, squares.decode()
+            if self._replaced and boxes & self._targets:
+                self._without_player = self._without_player.replace(_STAND_IN, self._box_on_target)
         grid = self._without_player
         symbol = self._players[self._targets >> player & 1]
         return f"{grid[:player]}{symbol}{grid[player + 1 :]}"
-
-    def _with(self, boxes: int) -> str:
-        targets = self._targets
-        squares = self._empty.copy()
-        left = boxes
-        while left:
-            square = left.bit_length() - 1
-            squares[square] = self._box_codes[targets >> square & 1]
-            left ^= 1 << square
-        grid = squares.decode()
-        if self._replaced and boxes & targets:
-            return grid.replace(_STAND_IN, self._box_on_target)
-        return grid
 
     def coordinates(self, player: int, boxes: int) -> str:
         """Return a line that names the squares of the player, the boxes and the targets."""

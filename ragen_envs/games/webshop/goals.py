@@ -76,8 +76,13 @@ class TaskGenerator:
             yield ShoppingTask(self._goal(position, product, pool, stream), product.asin, name)
 
     def _goal(self, position: int, product: Product, pool: str, stream: RandomStream) -> Goal:
-        """Return a goal that the product meets at any price of its range."""
-        attributes = self._attributes(position, product.attributes, stream)
+        """Return a goal that the product meets at any price, with 1 to 4 of its attributes."""
+        wanted = self._distinguishing[position]
+        count = 1 + stream.below(min(MOST_ATTRIBUTES, len(product.attributes)))
+        chosen = stream.sample(range(len(product.attributes)), count)
+        if wanted and not set(wanted) & set(chosen):
+            chosen[stream.below(count)] = wanted[stream.below(len(wanted))]
+        attributes = tuple(product.attributes[i] for i in chosen)
         options = tuple(
             (name, values[stream.below(len(values))])
             for name, values in product.options[:MOST_OPTIONS]
@@ -96,17 +101,6 @@ class TaskGenerator:
             price=price.format(cap=cap),
         )
         return Goal(position, instruction, attributes, options, float(cap))
-
-    def _attributes(
-        self, position: int, every: tuple[str, ...], stream: RandomStream
-    ) -> tuple[str, ...]:
-        """Return 1 to 4 of a product's attributes in random order."""
-        wanted = self._distinguishing[position]
-        count = 1 + stream.below(min(MOST_ATTRIBUTES, len(every)))
-        chosen = stream.sample(range(len(every)), count)
-        if wanted and not set(wanted) & set(chosen):
-            chosen[stream.below(count)] = wanted[stream.below(len(wanted))]
-        return tuple(every[i] for i in chosen)
 
 
 def distinguishing_attributes(products: Sequence[Product]) -> list[tuple[int, ...]]:

@@ -110,7 +110,10 @@ def load(where: Path, limit: int | None = None, human: bool | None = None) -> Pu
     requests, left_out = _read_requests(asked, products, human)
     if not requests:
         raise ValueError(f"{asked} has no request for any of the {len(products)} products")
-    name = f"{file.stem}-{len(products)}-{_digest(products)}"
+    digest = hashlib.sha256()
+    for product in products:
+        digest.update(repr(product).encode("utf-8", "backslashreplace"))
+    name = f"{file.stem}-{len(products)}-{digest.hexdigest()[:12]}"
     return PublicShop(Catalogue(products, name, ties_by_asin=True), requests, how, left_out)
 
 
@@ -192,13 +195,6 @@ def _options(record: Record) -> tuple[tuple[str, tuple[str, ...]], ...]:
             raise record.wrong(field, problem) from None
         options[name.lower()] = tuple(values)
     return tuple(options.items())
-
-
-def _digest(products: tuple[Product, ...]) -> str:
-    digest = hashlib.sha256()
-    for product in products:
-        digest.update(repr(product).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()[:12]
 
 
 Nouns = Iterator[tuple[str, ...]]

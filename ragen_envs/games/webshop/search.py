@@ -189,24 +189,18 @@ def _cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix="new-", dir=root))
-    except OSError as error:
-        raise _no_place(root, error) from None
-    try:
-        fill(draft)
-        draft.rename(folder)
+        try:
+            fill(draft)
+            draft.rename(folder)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
     except OSError as error:
         if not folder.is_dir():
-            raise _no_place(root, error) from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+            raise ValueError(
+                f"the search index cannot be kept in {root} ({error.strerror}): "
+                f"name a folder for it in {VARIABLE}"
+            ) from None
     return folder
-
-
-def _no_place(root: Path, error: OSError) -> ValueError:
-    return ValueError(
-        f"the search index cannot be kept in {root} ({error.strerror}): "
-        f"name a folder for it in {VARIABLE}"
-    )
 
 
 _EXACT = 24

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 
 from ragen_envs.core.instances import RandomStream, Split, held_out
@@ -69,13 +70,18 @@ def public_shop(where: str, compat: bool = False) -> Shop:
 
     public = loader.load(Path(where))
     catalogue = public.catalogue
-    texts = (text for product in catalogue.products for text in _texts(product))
-    instructions = (request.instruction for request in public.requests)
-    symbols = _beyond_ascii(texts) | _beyond_ascii(instructions)
+    texts = chain(
+        (text for product in catalogue.products for text in _texts(product)),
+        (request.instruction for request in public.requests),
+    )
+    symbols: set[str] = set()
+    for text in texts:
+        if not text.isascii() or not text.isprintable():
+            symbols.update(text)
     kept = public.requests if compat else loader.with_offered_options(public.requests)
     tasks = partial(loader.tasks, catalogue, kept)
     recipe = public_shop, (where, compat)
-    return Shop(catalogue, Index(catalogue).search, tasks, symbols, recipe)
+    return Shop(catalogue, Index(catalogue).search, tasks, frozenset(symbols - PRINTABLE), recipe)
 
 
 def _texts(product: Product) -> Iterator[str]:
@@ -83,11 +89,3 @@ def _texts(product: Product) -> Iterator[str]:
     yield from (product.title, product.description, *product.bullets, *product.attributes)
     for name, values in product.options:
         yield from (name, *values)
-
-
-def _beyond_ascii(texts: Iterable[str]) -> frozenset[str]:
-    symbols: set[str] = set()
-    for text in texts:
-        if not text.isascii() or not text.isprintable():
-            symbols.update(text)
-    return frozenset(symbols - PRINTABLE)

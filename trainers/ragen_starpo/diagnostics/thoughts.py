@@ -7,7 +7,7 @@ forcing; the metrics follow from these log-probabilities.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 from math import isfinite
@@ -88,7 +88,10 @@ def draw_thoughts(
     """
     stream = RandomStream("thoughts", seed, iteration)
     chosen: list[Thought] = []
-    for trajectory in _shuffle_groups(trajectories, stream):
+    groups: dict[int, list[TokenTrajectory]] = {}
+    for number in stream.sample(range(len(trajectories)), len(trajectories)):
+        groups.setdefault(trajectories[number].group, []).append(trajectories[number])
+    for trajectory in filter(None, chain.from_iterable(zip_longest(*groups.values()))):
         turns = [
             (sequence, place)
             for sequence in trajectory.sequences
@@ -152,17 +155,6 @@ def score_thoughts(
     own = torch.tensor([contexts.index(thought.context) for thought in thoughts])
     tokens = torch.tensor([len(thought.ids) for thought in thoughts])
     return metrics | measure_information(scores, own, tokens)
-
-
-def _shuffle_groups(
-    trajectories: Sequence[TokenTrajectory], stream: RandomStream
-) -> Iterator[TokenTrajectory]:
-    """Yield trajectories in random order, alternating between groups."""
-    groups: dict[int, list[TokenTrajectory]] = {}
-    for number in stream.sample(range(len(trajectories)), len(trajectories)):
-        groups.setdefault(trajectories[number].group, []).append(trajectories[number])
-    for members in zip_longest(*groups.values()):
-        yield from (member for member in members if member is not None)
 
 
 def _end_of_tag(tag: str, response: tuple[int, ...], tokenizer: PreTrainedTokenizerBase) -> int:
