@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Message
 from ragen_envs.core.protocol import ResponseFormat
 
@@ -47,7 +48,7 @@ class Turn:
 
     number: int
     legal_actions: tuple[str, ...]
-    action_schema: dict[str, Any]
+    action_schema: JsonObject
 
 
 @dataclass(frozen=True)

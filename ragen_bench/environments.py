@@ -1,41 +1,38 @@
-"""Environments by their ids: registered games, and external environments that the user named."""
+"""Environments by their ids: registered games, external ones that the user named, and opponents."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from ragen_bench.json_types import JsonObject
 from ragen_bench.third_party import ThirdPartyEnv, get_game, registered_ids
-from ragen_envs.core.text_env import TextEnv
-from ragen_envs.registration import find_reference, is_registered, load_harness_class
+from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.text_env import AnyTextEnv
+from ragen_envs.core.text_game import Info
+from ragen_envs.core.two_player import ReplyCount, TwoPlayerEnv
+from ragen_envs.registration import (
+    find_game,
+    find_reference,
+    is_registered,
+    load_harness_class,
+)
 
-AnyEnv: TypeAlias = TextEnv[Any, Any] | ThirdPartyEnv
+AnyEnv: TypeAlias = AnyTextEnv | ThirdPartyEnv
 """An environment as the harness plays it."""
 
 
 def is_known(env: str) -> bool:
-    """Return whether an id is registered, or was named by the user of this process.
-
-    Args:
-        env: The full id.
-    """
+    """Return whether an id is registered, or was named by the user of this process."""
     return is_registered(env) or env in registered_ids()
 
 
 def is_text_env(env: str) -> bool:
-    """Return whether an environment is a `TextEnv`, with a random player and an oracle.
-
-    Args:
-        env: The full id.
-    """
+    """Return whether an environment is a `TextEnv`, with a random player and an oracle."""
     return is_registered(env) or get_game(env).is_text_env
 
 
 def reference_note(env: str) -> str:
-    """Return a note on the oracle where its score is not an upper bound; "" elsewhere.
-
-    Args:
-        env: The full id.
-    """
+    """Return a note on the oracle where its score is not an upper bound; "" elsewhere."""
     why = find_reference(env)
     return why and (
         "the oracle is a reference player and its score is not an upper bound, so norm. may be "
@@ -46,20 +43,61 @@ def reference_note(env: str) -> str:
 def find_class(env: str) -> Any:
     """Return the class that the harness plays, or the `ThirdPartyGame` that stands for one.
 
-    Args:
-        env: The full id, with or without an opponent.
-
-    Raises:
-        KeyError: If the id is neither registered nor named by the user.
+    The id may name an opponent, too. An unknown one is a KeyError.
     """
     return load_harness_class(env) if is_registered(env) else get_game(env)
 
 
 def third_party_notes(env: str, random_player: bool = False) -> list[str]:
-    """Return one line for each feature that an external environment lacks; [] for a registered one.
-
-    Args:
-        env: The full id.
-        random_player: Whether the user named a random player.
-    """
+    """Return one line for each feature that an external environment lacks; [] for others."""
     return [] if is_registered(env) else get_game(env).notes(random_player)
+
+
+def needs_opponent(env: str) -> bool:
+    """Return whether an environment is played against a model."""
+    return is_registered(env) and env in find_game(env).opponent_ids
+
+
+def reply_counts(env: str) -> tuple[ReplyCount, ...]:
+    """Return what an environment counts of its opponent's replies; () without an opponent."""
+    counts: tuple[ReplyCount, ...] = find_class(env).reply_counts if needs_opponent(env) else ()
+    return counts
+
+
+def as_two_player(env: AnyEnv) -> TwoPlayerEnv | None:
+    """Return an environment as one that asks an opponent, None if it asks none."""
+    return env if isinstance(env, TwoPlayerEnv) else None
+
+
+def step_by_rule(env: AnyEnv, answer: str) -> tuple[str, float, bool, bool, Info]:
+    """Step an environment; where an opponent is asked, with the rule's reply."""
+    game = as_two_player(env)
+    if game is None:
+        return env.step(answer)
+    asked = game.opponent_reads(answer) is not None
+    return game.step_with(answer, oracle_answer(game.seat) if asked else None)
+
+
+def describe_replies(env: str, counts: JsonObject) -> str:
+    """Return an environment's counts of its opponent's replies, in words.
+
+    The counts include the rates and intervals that are known. Example: "40 to questions that the
+    rule understands (75.0 % [70.1 - 79.2] as the rule answers, 5 another answer than the rule's), 3
+    not readable".
+    """
+    kinds = reply_counts(env)
+    texts = []
+    for kind in kinds:
+        if kind.part_of is None:
+            parts = [_describe_part(part, counts) for part in kinds if part.part_of == kind.name]
+            text = f"{counts[kind.name]:,} {kind.about}"
+            texts.append(f"{text} ({', '.join(parts)})" if parts and counts[kind.name] else text)
+    return ", ".join(texts)
+
+
+def _describe_part(part: ReplyCount, counts: JsonObject) -> str:
+    if part.share is None or counts.get(part.share) is None:
+        return f"{counts[part.name]:,} {part.about}"
+    low, high = counts[f"{part.share}_interval"]
+    rate = f"{100 * counts[part.share]:.1f} % [{100 * low:.1f} - {100 * high:.1f}]"
+    return f"{rate} {part.about}"

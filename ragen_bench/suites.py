@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeAlias, TypeVar
 
-from ragen_bench.environments import AnyEnv, find_class, is_text_env
+from ragen_bench.environments import AnyEnv, find_class, is_text_env, needs_opponent
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.third_party import get_game, register_environment
-from ragen_bench.two_player import needs_opponent
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec
 from ragen_envs.core.instances import HELD_OUT_SIZE, Split
 from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat

@@ -8,8 +8,7 @@ import unicodedata
 def visible(text: str) -> str:
     """Show control characters, with which a text could repaint the terminal, as escapes.
 
-    Args:
-        text: anything; its lines stay lines, and spaces of any width and tabs what they are.
+    Lines stay lines, and spaces of any width and tabs are unchanged.
     """
     return text if text.isprintable() else "".join(map(_escape, text))
 

@@ -1,6 +1,6 @@
 """Rule-based analysis of replayed episodes: causes of failure and measures of reasoning."""
 
-from ragen_bench.analysis.label import find_failure
+from ragen_bench.analysis.failures import find_failure
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
 from ragen_bench.analysis.run import analyse
 from ragen_envs.core.failures import Failure

@@ -1,4 +1,4 @@
-"""Claims of a thought about the positions of things, and whether they are true.
+"""Sentences of a thought, and its claims about the positions of things, true or not.
 
 Plain statements about the present are read: "the box is to the left of me", "there is a hole below
 me", "above me is the box", "the box is two squares right of the target", "I am next to the box",
@@ -11,12 +11,41 @@ mention a position are counted as unread.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from ragen_bench.analysis.words import NUMBER, UNIT, read_number, split_sentences
 from ragen_envs.core.scene import Relation, Scene
+
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBER = rf"(?:10|[1-9]|{'|'.join(_NUMBERS)})"
+"""Regular expression of the numbers that `read_number` reads."""
+UNIT = r"(?:squares?|steps?|cells?|tiles?|spaces?|places?|moves?|rows?|columns?)"
+LONGEST_THOUGHT = 20_000
+_LONGEST_SENTENCE = 400
+"""Maximum characters of a sentence, since matching may take quadratic time."""
+_HEADING = re.compile(r":[ \t]*\n\s*")
+# A run of punctuation ends a sentence before white space or the end, and with its last line break.
+# Possessive quantifiers match each run once, as backtracking would take quadratic time.
+_END = re.compile(r"(?<![.!?;\n])(?:[.!?;\n]++(?:\s|$)|(?:[.!?;]*+\n)++)")
+
+
+def read_number(word: str) -> int:
+    """Return the value of a number that `NUMBER` matches."""
+    return int(word) if word.isdecimal() else _NUMBERS.index(word.lower()) + 1
+
+
+def split_sentences(thought: str) -> Iterator[str]:
+    """Yield the sentences of a thought, except those of more than 400 characters.
+
+    A line that ends with a colon continues in the next line.
+    """
+    text = thought[:LONGEST_THOUGHT].replace("\u2019", "'").replace("\u2192", "->")
+    for part in _END.split(_HEADING.sub(": ", text)):
+        sentence = " ".join(part.split())
+        if 0 < len(sentence) <= _LONGEST_SENTENCE:
+            yield sentence
+
 
 _I = re.IGNORECASE
 
@@ -82,13 +111,9 @@ _KINDS = {"crate": "box", "boxes": "box", "player": "me", "myself": "me", "i": "
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about the position of a thing.
+    """A statement about the position of a thing, its subject.
 
-    Attributes:
-        text: Words of the statement.
-        thing: Subject of the statement.
-        other: Thing that it is related to; "@" for a square or a corner.
-        true: Whether it is true.
+    `other` is the thing that it is related to, "@" for a square or a corner.
     """
 
     text: str
@@ -104,11 +129,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Claims:
-    """Claims of a thought.
+    """Claims of a thought: those that were understood, and the number of others about a position.
 
-    Attributes:
-        read: Claims that were understood, ordered by kind of statement within each sentence.
-        unread: Number of other statements that mention a position.
+    The claims are ordered by kind of statement within each sentence.
     """
 
     read: tuple[Claim, ...]
@@ -126,33 +149,20 @@ def claims_of(thought: str, scene: Scene) -> Claims:
     unread = 0
     for sentence in split_sentences(thought):
         taken: list[_Span] = []
-        for span, thing, other, true in _statements(sentence, scene):
+        statements = chain.from_iterable(find(sentence, scene) for find in _FINDERS)
+        for span, thing, other, true in statements:
             if any(start < span[1] and span[0] < end for start, end in taken):
                 continue
             taken.append(span)
-            if true is None or _is_doubtful(sentence[: span[0]]):
+            before = sentence[: span[0]]
+            is_doubtful = _LATER.search(before) or _DENIED.search(_BOUNDARY.split(before)[-1])
+            if true is None or is_doubtful:
                 unread += 1
             else:
                 read.append(Claim(sentence[slice(*span)], thing, other, true))
         loose = (match.span() for match in _LOOSE.finditer(sentence))
         unread += sum(not any(a < end and start < b for start, end in taken) for a, b in loose)
     return Claims(tuple(read), unread)
-
-
-def _is_doubtful(before: str) -> bool:
-    clause = _BOUNDARY.split(before)[-1]
-    return bool(_LATER.search(before) or _DENIED.search(clause))
-
-
-def _statements(sentence: str, scene: Scene) -> Iterator[_Statement]:
-    kinds: tuple[Callable[[str, Scene], Iterator[_Statement]], ...] = (
-        _find_relations,
-        _find_inverted,
-        _find_positions,
-        _find_contacts,
-    )
-    for kind in kinds:
-        yield from kind(sentence, scene)
 
 
 def _find_relations(sentence: str, scene: Scene) -> Iterator[_Statement]:
@@ -246,10 +256,8 @@ def _find_contacts(sentence: str, scene: Scene) -> Iterator[_Statement]:
         match = _TOUCHES.match(sentence, subject.end())
         if match is None:
             continue
-        thing, other = (
-            _kind_in_scene(subject["thing"], scene),
-            _kind_in_scene(match["other"], scene),
-        )
+        thing = _kind_in_scene(subject["thing"], scene)
+        other = _kind_in_scene(match["other"], scene)
         if thing and other and thing != other:
             expected = 0 if match["how"].lower().startswith("on") else 1
             true = scene.distance(thing, other) == expected
@@ -262,3 +270,6 @@ def _kind_in_scene(word: str, scene: Scene) -> str | None:
     name = _KINDS.get(name, name.removesuffix("s"))
     other_name = {"goal": "target", "target": "goal"}.get(name, name)
     return next((kind for kind in (name, other_name) if scene.places.get(kind)), None)
+
+
+_FINDERS = (_find_relations, _find_inverted, _find_positions, _find_contacts)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from ragen_bench.analysis.words import LONGEST_THOUGHT, NUMBER, UNIT, read_number, split_sentences
+from ragen_bench.analysis.claims import LONGEST_THOUGHT, NUMBER, UNIT, read_number, split_sentences
 
 _VERB = (
     r"\b(?:try (?:going|moving|pushing|stepping|walking)|move|go|push|step|walk|head|slide|pull|"
@@ -48,10 +48,7 @@ _OF_A_BOX = re.compile(
 def read_plan(thought: str, actions: Sequence[str], max_actions: int) -> tuple[str, ...]:
     """Return the actions of a thought's plan, in order; empty without a clear plan.
 
-    Args:
-        thought: The thought.
-        actions: Names of the legal actions.
-        max_actions: Maximum number of actions in a response; if 1, the plan is its last action.
+    If a response has at most one action, the plan is its last one.
     """
     reader = _reader(tuple(actions))
     listed: tuple[str, ...] = ()
@@ -97,9 +94,15 @@ class _Reader:
                 rf"(?P<list>{item}(?: ?(?:\|\||->) ?{item})+)",
             )
         ]
-        self._numbered_pattern = _numbered_pattern(item)
+        step = rf"(?:{_VERB} )?(?:{item})"
+        further = rf"(?:[.,;]?\s+\d{{1,2}}[.)] ?{step}){{1,{_LONGEST_LIST}}}"
+        self._numbered = re.compile(
+            rf"(?:^|(?<=[\s:]))1[.)] ?{step}{further}(?=\s*(?:[.;!\n]|$))", re.IGNORECASE
+        )
         self._initials = {name[0].upper(): name for name in actions}
-        self._short = _short("".join(map(re.escape, self._initials)))
+        letters = "".join(map(re.escape, self._initials))
+        initials = rf"(?-i:[{letters}](?:(?:{_SEPARATOR}| )[{letters}])*)"
+        self._short = re.compile(rf"(?:{_NAMED}|\bso,? )(?P<list>{initials})$", re.IGNORECASE)
         self._spoken = re.compile(
             rf"{_VERB} (?P<list>{item}(?:{_SEPARATOR}{item})*)", re.IGNORECASE
         )
@@ -110,12 +113,13 @@ class _Reader:
             *_, last = (None, *pattern.finditer(sentence))
             if last and not self._is_doubtful(sentence[: last.start("list")]):
                 moves = tuple(self._moves(last["list"]))
-                return () if self._is_the_menu(moves) else moves
+                is_the_menu = len(moves) > 2 and list(moves) == list(self._names.values())
+                return () if is_the_menu else moves
         return ()
 
     def replace_numbers(self, thought: str) -> str:
         """Rewrite numbered lists of actions, "1. Up 2. Left", as "Up || Left"."""
-        return self._numbered_pattern.sub(self._drop_numbers, thought[:LONGEST_THOUGHT])
+        return self._numbered.sub(self._drop_numbers, thought[:LONGEST_THOUGHT])
 
     def _drop_numbers(self, match: re.Match[str]) -> str:
         _, *pieces = _MARK.split(match[0])
@@ -150,28 +154,11 @@ class _Reader:
         clause = _BOUNDARY.split(before.rstrip(": "))[-1]
         return bool(_CONDITION.search(before) or _DENIED.search(clause))
 
-    def _is_the_menu(self, moves: tuple[str, ...]) -> bool:
-        """Return whether a list repeats all legal actions."""
-        return len(moves) > 2 and list(moves) == list(self._names.values())
-
     def _moves(self, text: str) -> Iterator[str]:
         for match in self._item.finditer(text):
             times = match["before"] or match["by"] or match["after"] or "one"
             count = 2 if (match["word"] or "").lower() == "twice" else read_number(times)
             yield from [self._names[match["name"].lower()]] * count
-
-
-def _numbered_pattern(item: str) -> re.Pattern[str]:
-    """Return the pattern of a numbered list of actions."""
-    step = rf"(?:{_VERB} )?(?:{item})"
-    further = rf"(?:[.,;]?\s+\d{{1,2}}[.)] ?{step}){{1,{_LONGEST_LIST}}}"
-    return re.compile(rf"(?:^|(?<=[\s:]))1[.)] ?{step}{further}(?=\s*(?:[.;!\n]|$))", re.IGNORECASE)
-
-
-def _short(letters: str) -> re.Pattern[str]:
-    """Return the pattern of a list of first letters."""
-    initials = rf"(?-i:[{letters}](?:(?:{_SEPARATOR}| )[{letters}])*)"
-    return re.compile(rf"(?:{_NAMED}|\bso,? )(?P<list>{initials})$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

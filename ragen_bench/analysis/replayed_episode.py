@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.replay import Replayer
@@ -44,35 +43,29 @@ def replay_episode(
     snapshots = []
     for episode in replayer.walk(record):
         env = episode.env
-        snapshots.append(_Snapshot(state_of(env), env.turns_left, env.actions_left))
+        snapshots.append((state_of(env), env.turns_left, env.actions_left))
     replayed = episode.record()
-    turns = zip(replayed.turns, pairwise(snapshots), strict=True)
-    steps = tuple(_step(n, turn, *pair) for n, (turn, pair) in enumerate(turns, start=1))
+    steps = [
+        ReplayedTurn(
+            number=number,
+            before=before,
+            after=after,
+            turns_left=turns_left,
+            actions_left=actions_left,
+            actions=tuple(turn.actions[: actions_left - actions_left_after]),
+            effective=turn.action_is_effective,
+            terminated=turn.terminated,
+            turn=turn,
+        )
+        for number, (
+            turn,
+            ((before, turns_left, actions_left), (after, _, actions_left_after)),
+        ) in enumerate(zip(replayed.turns, pairwise(snapshots), strict=True), start=1)
+    ]
     return ReplayedEpisode(
         record=replayed,
         env=env,
         instance=env.get_instance(replayed.index),
-        steps=steps,
+        steps=tuple(steps),
         outcome=replayed.outcome,
-    )
-
-
-class _Snapshot(NamedTuple):
-    state: Hashable
-    turns_left: int
-    actions_left: int
-
-
-def _step(number: int, turn: TurnRecord, before: _Snapshot, after: _Snapshot) -> ReplayedTurn:
-    ran = before.actions_left - after.actions_left
-    return ReplayedTurn(
-        number=number,
-        before=before.state,
-        after=after.state,
-        turns_left=before.turns_left,
-        actions_left=before.actions_left,
-        actions=tuple(turn.actions[:ran]),
-        effective=turn.action_is_effective,
-        terminated=turn.terminated,
-        turn=turn,
     )

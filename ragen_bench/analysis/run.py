@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from ragen_bench.analysis.label import find_failure
-from ragen_bench.analysis.labelers import find_labeler, find_labels
+from ragen_bench.analysis.failures import find_failure, find_labeler, find_labels
 from ragen_bench.analysis.reasoning import Reasoning
-from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
+from ragen_bench.analysis.replayed_episode import replay_episode
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_envs.core.failures import Failure
 
 SCHEMA = 1
 _EXAMPLES = 5
@@ -62,9 +60,9 @@ class _Row:
         self.recorded = 0
         self.labels: dict[str, str] = {}
         self._labeler = find_labeler(env)
-        self._episodes = self._failed = 0
+        self._episodes = 0
         self._examples: dict[str, list[list[int]]] = defaultdict(list)
-        self._counts: dict[str, int] = defaultdict(int)
+        self._counts: Counter[str] = Counter()
         self._reasoning = Reasoning(self._labeler)
 
     def add(self, replayer: Replayer, record: EpisodeRecord) -> None:
@@ -73,44 +71,34 @@ class _Row:
             episode = replay_episode(replayer, record, self._labeler.read_state)
         except UnplayableError:
             return
-        if first_difference(record.as_json(), episode.record.as_json()) is None:
-            self._add_replayed(episode)
+        if first_difference(record.as_json(), episode.record.as_json()) is not None:
+            return
+        self._episodes += 1
+        self._reasoning.add(episode)
+        if failure := find_failure(episode):
+            self._counts[failure.label] += 1
+            self.labels[f"{self.env}/{record.index}/{record.sample}"] = failure.label
+            examples = self._examples[failure.label]
+            if len(examples) < _EXAMPLES:
+                examples.append([record.index, record.sample, failure.turn])
 
     def result(self) -> JsonObject:
+        abouts, failed = find_labels(self.env), self._counts.total()
+        most_frequent_first = sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
         return {
             "env": self.env,
             "episodes": self._episodes,
-            "failed": self._failed,
+            "failed": failed,
             "not_replayed": self.recorded - self._episodes,
-            "failures": self._failures(),
+            "failures": [
+                {
+                    "label": name,
+                    "about": abouts[name],
+                    "episodes": count,
+                    "share": round(count / failed, 6),
+                    "examples": self._examples[name],
+                }
+                for name, count in most_frequent_first
+            ],
             "reasoning": self._reasoning.measures(),
         }
-
-    def _add_replayed(self, episode: ReplayedEpisode) -> None:
-        self._episodes += 1
-        self._reasoning.add(episode)
-        failure = find_failure(episode)
-        if failure:
-            self._failed += 1
-            self._add_failure(episode.record, failure)
-
-    def _add_failure(self, record: EpisodeRecord, failure: Failure) -> None:
-        self._counts[failure.label] += 1
-        self.labels[f"{self.env}/{record.index}/{record.sample}"] = failure.label
-        examples = self._examples[failure.label]
-        if len(examples) < _EXAMPLES:
-            examples.append([record.index, record.sample, failure.turn])
-
-    def _failures(self) -> list[JsonObject]:
-        """Return the rows of the labels, the most frequent first."""
-        labels = find_labels(self.env)
-        return [
-            {
-                "label": name,
-                "about": labels[name],
-                "episodes": count,
-                "share": round(count / self._failed, 6),
-                "examples": self._examples[name],
-            }
-            for name, count in sorted(self._counts.items(), key=lambda item: (-item[1], item[0]))
-        ]

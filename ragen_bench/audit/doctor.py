@@ -9,6 +9,7 @@ from itertools import cycle, islice
 from typing import Literal, NamedTuple
 
 from ragen_bench.audit.environment import describe_ceiling_error, play_oracle
+from ragen_bench.environments import as_two_player
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
@@ -24,10 +25,8 @@ from ragen_bench.models import (
 from ragen_bench.models.base import OPPONENT_SUFFIX, TurnId
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
-from ragen_bench.opponents.opponent import load
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair, load
 from ragen_bench.suites import make_env, plays
-from ragen_bench.two_player import as_two_player
 from ragen_bench.visible import format_duration
 from ragen_envs.core.policies import oracle_answer
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from ragen_bench.audit.subjects import suite_subject
+from ragen_bench.environments import step_by_rule
 from ragen_bench.suites import has_split, held_out_size, make_env, make_text_env
-from ragen_bench.two_player import step_by_rule
 from ragen_envs.cli.build_held_out import held_out_files
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.core.policies import oracle_answer

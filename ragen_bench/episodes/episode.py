@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ragen_bench.environments import AnyEnv
+from ragen_bench.environments import AnyEnv, as_two_player
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import OPPONENT_SUFFIX, Completion, Request, Side, TurnId
 from ragen_bench.models.chat_messages import encode_png
@@ -15,7 +15,6 @@ from ragen_bench.models.prompt import History, conversation, opponent_conversati
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
 from ragen_bench.third_party import ThirdPartyEnv
-from ragen_bench.two_player import as_two_player
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sums import sum_in_order

@@ -24,8 +24,7 @@ from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text
-from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair, Opponent
 from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
 from ragen_bench.runs.draws import Draw, find_unannounced
 from ragen_bench.runs.provenance import describe_differences, machine, versions

@@ -54,7 +54,10 @@ def export(source: Source, directory: Path) -> int:
             text = json.dumps(
                 replace_surrogates(build_trajectory(episode, source)), indent=1, ensure_ascii=False
             )
-            (draft / _name(episode)).write_text(text + "\n", encoding="utf-8")
+            # In the sort order of the episodes, without slashes and colons.
+            env = episode.env.replace("/", "_").replace(":", "_")
+            name = f"{env}_{episode.split}_{episode.index:05}_{episode.sample:03}.json"
+            (draft / name).write_text(text + "\n", encoding="utf-8")
             written += 1
         if not written:
             raise NO_EPISODES
@@ -68,10 +71,6 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
     the format "tools" the tool calls are those of the response; otherwise each action is a call of
     the function `act`. A turn's observation is the result of its last call. Token counts are
     omitted if the model reports none.
-
-    Args:
-        episode: The episode.
-        source: Source of the episode.
     """
     fields = episode.as_json()
     before = _opening_steps(episode, source.response_format)
@@ -164,9 +163,3 @@ def _message_and_calls(turn: TurnRecord, number: int, response_format: AnswerFor
     if len(tool_calls) < len(calls):  # ATIF requires arguments to be objects
         message, tool_calls = turn.answer, []
     return {"message": message, "tool_calls": tool_calls} if tool_calls else {"message": message}
-
-
-def _name(episode: EpisodeRecord) -> str:
-    """Return a file name in the sort order of the episodes, without slashes and colons."""
-    env = episode.env.replace("/", "_").replace(":", "_")
-    return f"{env}_{episode.split}_{episode.index:05}_{episode.sample:03}.json"

@@ -14,17 +14,10 @@ _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
 def render_card(
     title: str, body: str, split: str, file: str, rows: int, tags: Sequence[str] = ()
 ) -> str:
-    """Return a card: metadata in YAML, a heading and a description.
+    """Return a card: metadata in YAML, a heading and a description in Markdown.
 
-    It states no license, as the publisher of the data chooses one.
-
-    Args:
-        title: Title on the Hub.
-        body: Description in Markdown.
-        split: Name of the only split.
-        file: Name of the data file, next to the card.
-        rows: Number of rows.
-        tags: Tags in addition to `TAGS`.
+    It states no license, as the publisher of the data chooses one. The tags are added to `TAGS`,
+    and the data file is next to the card.
     """
     listed = "".join(f"- {_quote_yaml(tag)}\n" for tag in (*TAGS, *tags))
     return f"""\

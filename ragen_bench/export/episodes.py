@@ -26,16 +26,7 @@ _OPPONENT = "What the opponent read and replied is not told."
 
 @dataclass(frozen=True)
 class Source:
-    """Episodes to export.
-
-    Attributes:
-        model: Name of the model.
-        response_format: Format of the responses.
-        split: Split of the instances.
-        episodes: Episodes in order.
-        settings: Settings of sampling; empty for the oracle.
-        notes: Sentences about the episodes.
-    """
+    """Episodes to export in order, with the settings of sampling and sentences about them."""
 
     model: str
     response_format: AnswerFormat
@@ -64,14 +55,10 @@ def read_run_episodes(run: RunDirectory) -> Source:
 
 
 def play_oracle_episodes(instances: dict[str, int], response_format: AnswerFormat) -> Source:
-    """Return the oracle's episodes on train instances, as demonstrations.
+    """Return the oracle's episodes on train instances from seed 0 on, as demonstrations.
 
-    Think blocks of the format "think" are empty. In stochastic environments some episodes may
-    fail; the column `success` shows which.
-
-    Args:
-        instances: Number of instances of each environment, from seed 0 on.
-        response_format: Format of the responses.
+    Think blocks of the format "think" are empty. In stochastic environments some episodes may fail;
+    the column `success` shows which.
     """
     tasks = tasks_of(instances, "train", samples=1)
     sampling = Sampling(temperature=0.0, max_tokens=0, stop=STOP, seed=0)
@@ -83,9 +70,7 @@ def play_oracle_episodes(instances: dict[str, int], response_format: AnswerForma
 def build_opening(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
     """Return the messages before the first observation; see `ragen_bench.models.prompt.opening`.
 
-    Args:
-        episode: The episode.
-        response_format: Format of the run; ignored if the environment describes its own.
+    The format is ignored if the environment describes its own.
     """
     return opening(None if states_form(episode.env) else response_format)
 
@@ -93,11 +78,8 @@ def build_opening(episode: EpisodeRecord, response_format: AnswerFormat) -> list
 def build_conversation(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
     """Return an episode's messages, from the system message to the last response.
 
-    All turns are included, even if the model saw a limited history. Empty without turns.
-
-    Args:
-        episode: The episode.
-        response_format: Format of the run; ignored if the environment describes its own.
+    All turns are included, even if the model saw a limited history. Empty without turns. The format
+    is ignored if the environment describes its own.
     """
     if not episode.turns:
         return []
@@ -120,10 +102,6 @@ def replace_surrogates(value: Any) -> Any:
 
 
 def check_empty(directory: Path) -> None:
-    """Check that a directory is new or empty.
-
-    Raises:
-        UserError: If it is not.
-    """
+    """Raise a UserError if a directory is not new or empty."""
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UserError(f"{directory} already exists and is not empty; choose another directory")

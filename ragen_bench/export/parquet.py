@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.export.card import ENVIRONMENT_TAG, render_card
@@ -20,10 +19,8 @@ from ragen_bench.export.episodes import (
     check_empty,
     replace_surrogates,
 )
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.atomic import replacing
-from ragen_bench.runs.schema import EpisodeRecord
-from ragen_envs.core.instances import Split
-from ragen_envs.core.protocol import AnswerFormat
 
 try:
     import pyarrow
@@ -99,13 +96,31 @@ def export(source: Source, directory: Path) -> int:
     episodes: Counter[str] = Counter()
     successes: Counter[str] = Counter()
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[JsonObject]:
         for episode in source.episodes:
             episodes[episode.env] += 1
             successes[episode.env] += bool(episode.success)
-            yield _row(source.model, episode, source.response_format)
+            row = episode.as_json() | {
+                "model": source.model,
+                "response_format": source.response_format,
+                "messages": build_conversation(episode, source.response_format),
+            }
+            yield {name: replace_surrogates(row[name]) for name in SCHEMA.names}
 
-    written = _write(rows(), directory, source.split)
+    check_empty(directory)
+    unwritten, written = rows(), 0
+    batch = list(islice(unwritten, _ROWS_AT_ONCE))
+    if not batch:
+        raise NO_EPISODES
+    directory.mkdir(parents=True, exist_ok=True)
+    with (
+        replacing(directory / f"{source.split}.parquet") as file,
+        pyarrow.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as parquet,
+    ):
+        while batch:  # to bound the memory
+            parquet.write_table(pyarrow.Table.from_pylist(batch, schema=SCHEMA))
+            written += len(batch)
+            batch = list(islice(unwritten, _ROWS_AT_ONCE))
     table = "\n".join(
         f"| {env} | {n:,} | {successes[env] / n:.3f} |" for env, n in episodes.items()
     )
@@ -119,37 +134,3 @@ def export(source: Source, directory: Path) -> int:
     )
     (directory / "README.md").write_text(text, encoding="utf-8", newline="\n")
     return written
-
-
-def _row(model: str, episode: EpisodeRecord, response_format: AnswerFormat) -> dict[str, Any]:
-    messages = build_conversation(episode, response_format)
-    row = episode.as_json()
-    row |= {"model": model, "response_format": response_format, "messages": messages}
-    return {name: replace_surrogates(row[name]) for name in SCHEMA.names}
-
-
-def _write(rows: Iterable[dict[str, Any]], directory: Path, split: Split) -> int:
-    """Write rows in batches, to bound the memory."""
-    check_empty(directory)
-    batches = _batches(iter(rows))
-    first = next(batches, None)
-    if first is None:
-        raise NO_EPISODES
-    directory.mkdir(parents=True, exist_ok=True)
-    with replacing(directory / f"{split}.parquet") as file:
-        written = _write_file(file, chain([first], batches))
-    return written
-
-
-def _write_file(file: BinaryIO, batches: Iterable[list[dict[str, Any]]]) -> int:
-    written = 0
-    with pyarrow.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as parquet:
-        for batch in batches:
-            parquet.write_table(pyarrow.Table.from_pylist(batch, schema=SCHEMA))
-            written += len(batch)
-    return written
-
-
-def _batches(rows: Iterator[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    while batch := list(islice(rows, _ROWS_AT_ONCE)):
-        yield batch

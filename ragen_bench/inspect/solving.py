@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from inspect_ai.model import (
     ChatMessage,
@@ -19,6 +18,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 
 from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Completion, Finish, Message
 from ragen_bench.models.prompt import History
 from ragen_bench.models.reasoning import stop_text
@@ -43,7 +43,9 @@ def play(history: History = None, seed: int = 0) -> Solver:
     pools: dict[AnswerFormat, EnvPool] = _Pools()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        task, form = _task_of(state), state.metadata["response_format"]
+        sample = state.metadata
+        task = Task(sample["env"], sample["split"], sample["seed"], state.epoch - 1)
+        form = sample["response_format"]
         env = pools[form].take(task.env, task.split)
         episode = Episode(task, seed, env, form, history)
         try:
@@ -73,7 +75,7 @@ class _Pools(defaultdict[AnswerFormat, EnvPool]):
         return pool
 
 
-def _result(episode: Episode) -> dict[str, Any]:
+def _result(episode: Episode) -> JsonObject:
     """Return the values of an episode that the log has in addition to the messages."""
     record = episode.record()
     return {
@@ -86,12 +88,6 @@ def _result(episode: Episode) -> dict[str, Any]:
         "terminated": bool(record.turns and record.turns[-1].terminated),
         "truncated": bool(record.turns and record.turns[-1].truncated),
     }
-
-
-def _task_of(state: TaskState) -> Task:
-    """Return the harness's task of a sample and epoch."""
-    sample = state.metadata
-    return Task(sample["env"], sample["split"], sample["seed"], state.epoch - 1)
 
 
 def _as_chat(messages: Sequence[Message], before: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
@@ -110,17 +106,15 @@ def read_completion(output: ModelOutput, response_format: AnswerFormat) -> Compl
 
     The text is cut after the stop text, where the harness's engines stop. Reasoning that Inspect
     extracted from the text is restored if the format requires it.
-
-    Args:
-        output: Output of Inspect's model.
-        response_format: Format of the response.
     """
     usage = output.usage
     tokens = (usage.input_tokens, usage.output_tokens) if usage else (0, 0)
     if output.stop_reason == "model_length":
         return Completion("", *tokens, "context")
     finish: Finish = "length" if output.stop_reason == "max_tokens" else "stop"
-    text, thoughts = output.message.text, _thoughts(output)
+    text, content = output.message.text, output.message.content
+    parts = [] if isinstance(content, str) else content
+    thoughts = [part for part in parts if isinstance(part, ContentReasoning)]
     if response_format == "think" and thoughts and all(t.internal == _EXTRACTED for t in thoughts):
         text, thoughts = "".join(f"<think>{t.reasoning}</think>" for t in thoughts) + text, []
     completion = Completion(
@@ -131,9 +125,3 @@ def read_completion(output: ModelOutput, response_format: AnswerFormat) -> Compl
         ended = text[: text.index(stop) + len(stop)]
         return replace(completion, text=ended, finish="stop")
     return completion
-
-
-def _thoughts(output: ModelOutput) -> list[ContentReasoning]:
-    content = output.message.content
-    parts = [] if isinstance(content, str) else content
-    return [part for part in parts if isinstance(part, ContentReasoning)]

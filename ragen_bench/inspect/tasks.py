@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeVar
 
 from inspect_ai import Epochs, Task, task
 from inspect_ai._util.error import PrerequisiteError  # printed as one line
@@ -15,72 +15,38 @@ from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.errors import UserError
 from ragen_bench.inspect.scoring import figures_of_episode
 from ragen_bench.inspect.solving import play
+from ragen_bench.json_types import JsonObject
 from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.options import EvaluationOptions as Default
 from ragen_bench.settings.options import parse_options
 from ragen_bench.suites import find_suite, response_format_of
 from ragen_envs.core.sealed import SealedKeyError, open_key
 
-
-@task
-def quick(
-    split: str = Default.split,
-    limit: int | None = Default.limit,
-    samples: int = Default.samples,
-    format: str | None = Default.format,
-    history: str | int = Default.history,
-    seed: int = Default.seed,
-) -> Task:
-    """Bandit, Sokoban and FrozenLake in a few minutes.
-
-    Args:
-        split: Split of the instances: "train", "val", "test" or "sealed".
-        limit: Maximum number of instances of each environment; None for all.
-        samples: Number of episodes on each instance, with different noise; Inspect's epochs.
-        format: Response format: "think", "answer" or "plain"; None for "think".
-        history: Past turns in the prompt: "full", "none" or a number.
-        seed: Seed of the environments' noise.
-    """
-    return _task(locals(), suite="quick")
+T = TypeVar("T")
 
 
-@task
-def core(
-    split: str = Default.split,
-    limit: int | None = Default.limit,
-    samples: int = Default.samples,
-    format: str | None = Default.format,
-    history: str | int = Default.history,
-    seed: int = Default.seed,
-) -> Task:
-    """The families of the RAGEN paper, all held-out instances; see `quick` for the arguments."""
-    return _task(locals(), suite="core")
+def _suite_task(suite: str, about: str) -> Callable[..., Task]:
+    """Return the task of a suite."""
+
+    def play_suite(
+        split: str = Default.split,
+        limit: int | None = Default.limit,
+        samples: int = Default.samples,
+        format: str | None = Default.format,
+        history: str | int = Default.history,
+        seed: int = Default.seed,
+    ) -> Task:
+        return _task(locals(), suite)
+
+    play_suite.__name__ = play_suite.__qualname__ = suite.replace("-", "_")
+    play_suite.__doc__ = f"{about}; see `envs` for the arguments."
+    return task(name=suite)(play_suite)
 
 
-@task(name="core-2")
-def core_2(
-    split: str = Default.split,
-    limit: int | None = Default.limit,
-    samples: int = Default.samples,
-    format: str | None = Default.format,
-    history: str | int = Default.history,
-    seed: int = Default.seed,
-) -> Task:
-    """One environment of each family, all held-out instances; see `quick` for the arguments."""
-    return _task(locals(), suite="core-2")
-
-
-@task
-def full(
-    split: str = Default.split,
-    limit: int | None = Default.limit,
-    samples: int = Default.samples,
-    format: str | None = Default.format,
-    history: str | int = Default.history,
-    seed: int = Default.seed,
-) -> Task:
-    """Every environment, all held-out instances; see `quick` for the arguments."""
-    return _task(locals(), suite="full")
+quick = _suite_task("quick", "Bandit, Sokoban and FrozenLake in a few minutes")
+core = _suite_task("core", "The families of the RAGEN paper, all held-out instances")
+core_2 = _suite_task("core-2", "One environment of each family, all held-out instances")
+full = _suite_task("full", "Every environment, all held-out instances")
 
 
 @task
@@ -93,23 +59,24 @@ def envs(
     history: str | int = Default.history,
     seed: int = Default.seed,
 ) -> Task:
-    """Environments by their ids; see `quick` for the other arguments.
+    """Environments by their ids.
 
     Args:
         env: One or more ids; MODULE:ID imports the module that registers it.
-        split: See `quick`.
-        limit: See `quick`.
-        samples: See `quick`.
-        format: See `quick`; None for the environments' own format.
-        history: See `quick`.
-        seed: See `quick`.
+        split: Split of the instances: "train", "val", "test" or "sealed".
+        limit: Maximum number of instances of each environment; None for all.
+        samples: Number of episodes on each instance, with different noise; Inspect's epochs.
+        format: Response format: "think", "answer" or "plain"; None for "think" in a suite, and
+            here for the environments' own format.
+        history: Past turns in the prompt: "full", "none" or a number.
+        seed: Seed of the environments' noise.
     """
     if not env:
         raise PrerequisiteError("env is empty; name one or several environments")
     return _task(locals())
 
 
-def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
+def _task(arguments: JsonObject, suite: str | None = None) -> Task:
     # Inspect provides the model; the settings need a name of a provider that supports them all.
     given = {**arguments, "model": "hf/inspect", "history": str(arguments["history"])}
     given["suite"] = suite
@@ -117,36 +84,9 @@ def _task(arguments: dict[str, Any], suite: str | None = None) -> Task:
     if evaluation.split == "sealed":
         _raise_prerequisite(open_key)
     sampling = evaluation.sampling
-    return Task(
-        dataset=MemoryDataset(_samples(evaluation), name=suite or "envs"),
-        solver=play(history=evaluation.history, seed=evaluation.seed),
-        scorer=figures_of_episode(),
-        epochs=Epochs(evaluation.samples, ["mean", *_pass_at(evaluation.samples)]),
-        config=GenerateConfig(temperature=sampling.temperature, max_tokens=sampling.max_tokens),
-        version=find_suite(suite).version if suite else 0,
-        headline_metric=HeadlineMetric(score="score"),
-    )
-
-
-def _evaluation(given: dict[str, Any]) -> Evaluation:
-    options = parse_options(given)
-    if options.format is not None:
-        response_format_of(options.format)  # the solver does not support "tools"
-    return build_evaluation(options)
-
-
-def _raise_prerequisite(make: Callable[[], Any]) -> Any:
-    """Call a function; turn a user's mistake into Inspect's one-line error."""
-    try:
-        return make()
-    except (UserError, SealedKeyError) as error:
-        # Inspect parses messages as markup, where brackets are tags.
-        raise PrerequisiteError(str(error).replace("[", r"\[")) from None
-
-
-def _samples(evaluation: Evaluation) -> list[Sample]:
-    """Return a sample for each instance, in the harness's order."""
-    return [
+    # Inspect's reducers for k = 1, 2, 4, ... up to the number of samples.
+    pass_at = [f"pass_at_{1 << power}" for power in range(evaluation.samples.bit_length())]
+    samples = [  # for each instance, in the harness's order
         Sample(
             id=f"{env}/{evaluation.split}/{seed}",
             input=f"{env}, split {evaluation.split}, instance {seed}",
@@ -161,8 +101,28 @@ def _samples(evaluation: Evaluation) -> list[Sample]:
         for env, count in evaluation.instances.items()
         for seed in range(count)
     ]
+    return Task(
+        dataset=MemoryDataset(samples, name=suite or "envs"),
+        solver=play(history=evaluation.history, seed=evaluation.seed),
+        scorer=figures_of_episode(),
+        epochs=Epochs(evaluation.samples, ["mean", *pass_at]),
+        config=GenerateConfig(temperature=sampling.temperature, max_tokens=sampling.max_tokens),
+        version=find_suite(suite).version if suite else 0,
+        headline_metric=HeadlineMetric(score="score"),
+    )
 
 
-def _pass_at(samples: int) -> list[str]:
-    """Return Inspect's reducers for pass@k with k = 1, 2, 4, ... up to the number of samples."""
-    return [f"pass_at_{1 << power}" for power in range(samples.bit_length())]
+def _evaluation(given: JsonObject) -> Evaluation:
+    options = parse_options(given)
+    if options.format is not None:
+        response_format_of(options.format)  # the solver does not support "tools"
+    return build_evaluation(options)
+
+
+def _raise_prerequisite(make: Callable[[], T]) -> T:
+    """Call a function; turn a user's mistake into Inspect's one-line error."""
+    try:
+        return make()
+    except (UserError, SealedKeyError) as error:
+        # Inspect parses messages as markup, where brackets are tags.
+        raise PrerequisiteError(str(error).replace("[", r"\[")) from None

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from itertools import count
 
+from ragen_bench.environments import needs_opponent
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models import Model, Request, Sampling, ServerOptions, ask_all, resolve
-from ragen_bench.models.base import VisiblePlayer
+from ragen_bench.models.base import (
+    Completion,
+    Engine,
+    RequestFailure,
+    Side,
+    VisiblePlayer,
+    notes_of,
+)
 from ragen_bench.models.prompt import opponent_conversation
 from ragen_bench.models.provider import IN_SUBPROCESS, Isolation, find_provider
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text, without_reasoning
 from ragen_bench.models.scripted import OracleModel
-from ragen_bench.opponents.pair import ModelPair
-from ragen_bench.two_player import needs_opponent
 from ragen_envs.core.protocol import ResponseFormat
 
 _SCRIPTED = ("random", "oracle")
@@ -23,13 +31,7 @@ _SCRIPTED = ("random", "oracle")
 
 @dataclass(frozen=True)
 class Opponent:
-    """The opponent of an evaluation.
-
-    Attributes:
-        model: Name of the model.
-        response_format: Format of its responses.
-        server: Connection options, if it is on a server; not recorded.
-    """
+    """The opponent of an evaluation; its server's connection options are not recorded."""
 
     model: str
     response_format: ResponseFormat
@@ -43,16 +45,9 @@ def load(
     random_player: RandomPlayer | None = None,
     isolation: Isolation = IN_SUBPROCESS,
 ) -> Model:
-    """Load a model and its opponent, if any.
+    """Load a model and its opponent, if any; two with the same name and server are loaded once.
 
-    Two models with the same name and server are loaded once.
-
-    Args:
-        name: Model name.
-        server: Connection options.
-        opponent: The opponent.
-        random_player: Player of `random`, which then has no opponent.
-        isolation: Where agents run.
+    `random_player` plays for `random`, which then has no opponent; agents run in `isolation`.
 
     Raises:
         UserError: As `resolve`, for either model.
@@ -124,3 +119,85 @@ def make_answerer(
         return without_reasoning(completion, response_format).text
 
     return answer
+
+
+class ModelPair:
+    """The model that is scored and its opponent; each answers the requests of its side.
+
+    The opponent may be the same model, and has a response format of its own.
+    """
+
+    def __init__(self, player: Model, opponent: Model, opponent_format: ResponseFormat) -> None:
+        self.player, self.opponent = player, opponent
+        self._opponent_format = opponent_format
+
+    @property
+    def slots(self) -> int:
+        """The smaller number of the two, since at times all episodes wait for the same model."""
+        return min(self.player.slots, self.opponent.slots)
+
+    @property
+    def group_size(self) -> int:
+        """The larger number of the two."""
+        return max(self.player.group_size, self.opponent.group_size)
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for the user on how both are asked."""
+        return list(dict.fromkeys([*notes_of(self.player), *notes_of(self.opponent)]))
+
+    def identity(self) -> JsonObject:
+        """Return the player's identity; the record has another field for the opponent's."""
+        return self.player.identity()
+
+    def probe(self) -> str:
+        """Return where both run."""
+        return f"{self.player.probe()}; the opponent: {self.opponent.probe()}"
+
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine of both; the opponent samples alike, in its own format."""
+        stop = stop_text(self._opponent_format, sampling.constrain)
+        with ExitStack() as on_error:
+            player = self.player.engine(sampling)
+            on_error.callback(player.close)
+            opponent = self.opponent.engine(replace(sampling, stop=stop))
+            on_error.pop_all()
+        return _AlternatingEngine({"player": player, "opponent": opponent})
+
+
+class _AlternatingEngine:
+    """Asks one side until none of its requests is left, then the other side.
+
+    Requests to the active side are submitted at once. Those to the other side wait, and are
+    submitted in order of their keys. So the batches do not depend on the order of responses.
+    """
+
+    def __init__(self, engines: dict[Side, Engine]) -> None:
+        self._engines = engines
+        self._active: Side = "player"
+        self._unanswered = 0
+        self._waiting: list[Request] = []
+
+    def submit(self, request: Request) -> None:
+        if request.side == self._active:
+            self._engines[self._active].submit(request)
+            self._unanswered += 1
+        else:
+            self._waiting.append(request)
+
+    def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
+        """Wait for responses of the active side, after changing sides if it has no requests."""
+        if not self._unanswered:
+            self._active = "opponent" if self._active == "player" else "player"
+            waiting, self._waiting = self._waiting, []
+            for request in sorted(waiting, key=lambda request: request.key):
+                self.submit(request)
+        outcomes = self._engines[self._active].collect()
+        self._unanswered -= len(outcomes)
+        return outcomes
+
+    def close(self) -> None:
+        self._waiting = []
+        with ExitStack() as stack:
+            for engine in self._engines.values():
+                stack.callback(engine.close)

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from ragen_bench.environments import reply_counts
 from ragen_bench.runs.differences import brief
 from ragen_bench.runs.schema import (
     LARGEST,
@@ -18,7 +19,6 @@ from ragen_bench.runs.schema import (
     RunConfig,
     Timing,
 )
-from ragen_bench.two_player import reply_counts
 from ragen_envs.core.two_player import ReplyCount
 
 T = TypeVar("T")

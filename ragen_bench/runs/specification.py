@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 
-from ragen_bench.environments import AnyEnv, is_known
+from ragen_bench.environments import AnyEnv, as_two_player, is_known, needs_opponent, step_by_rule
 from ragen_bench.errors import UserError
 from ragen_bench.models.chat_messages import functions_of
 from ragen_bench.models.prompt import opening, prompt_hash
@@ -15,7 +15,6 @@ from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import ChosenEnv, RunConfig
 from ragen_bench.suites import Make, has_split, held_out_size, make_env
 from ragen_bench.third_party import ThirdPartyEnv
-from ragen_bench.two_player import as_two_player, needs_opponent, step_by_rule
 from ragen_envs.core.drawn import REFERENCE_KEY
 from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.held_out import write

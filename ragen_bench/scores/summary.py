@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
+from ragen_bench.environments import reply_counts
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import play
 from ragen_bench.errors import UserError
@@ -30,7 +31,6 @@ from ragen_bench.scores.metrics import (
 )
 from ragen_bench.statistics import mean_of
 from ragen_bench.suites import make_env, plays
-from ragen_bench.two_player import reply_counts
 from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import KEY_FILE_VARIABLE, open_key
 from ragen_envs.core.sums import sum_in_order

@@ -1,7 +1,17 @@
 """Statistics as pure functions, each with its source."""
 
 from ragen_bench.statistics.breakdown import Bucket, success_by_difficulty, success_by_turns
-from ragen_bench.statistics.estimates import Estimate, mean, mean_estimate, mean_of, normalise
+from ragen_bench.statistics.estimates import (
+    Estimate,
+    mean,
+    mean_at_k,
+    mean_estimate,
+    mean_of,
+    mean_over_instances,
+    normalise,
+    pass_at_k,
+    pass_hat_k,
+)
 from ragen_bench.statistics.intervals import (
     Interval,
     clopper_pearson,
@@ -18,7 +28,6 @@ from ragen_bench.statistics.paired import (
     mcnemar_p,
 )
 from ragen_bench.statistics.power import detectable_between, detectable_from
-from ragen_bench.statistics.repeats import mean_at_k, mean_over_instances, pass_at_k, pass_hat_k
 
 __all__ = [
     "Bucket",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -51,10 +51,18 @@ def success_by_difficulty(
     known = [(getattr(episode, measure), episode) for episode in episodes]
     known = [(difficulty, episode) for difficulty, episode in known if difficulty is not None]
     difficulties = {episode.index: difficulty for difficulty, episode in known}
-    number_of = _fifth if measure == "ceiling" else _bucket_lengths(list(difficulties.values()))
+    lengths = list(difficulties.values())
+    distinct = sorted(set(lengths))
+    if measure == "ceiling":
+        numbers = {value: max(ceil(_FIFTHS * value), 1) - 1 for value in distinct}
+    elif len(distinct) <= _MAX_BUCKETS:
+        numbers = {length: number for number, length in enumerate(distinct)}
+    else:
+        shorter = {length: sum(other < length for other in lengths) for length in distinct}
+        numbers = {n: _MAX_BUCKETS * count // len(lengths) for n, count in shorter.items()}
     members: dict[int, list[tuple[int, EpisodeRecord]]] = {}
     for difficulty, episode in known:
-        members.setdefault(number_of(difficulty), []).append((difficulty, episode))
+        members.setdefault(numbers[difficulty], []).append((difficulty, episode))
     buckets = []
     for number, inside in sorted(members.items()):
         clusters = _successes(episode for _, episode in inside)
@@ -87,16 +95,3 @@ def _successes(episodes: Iterable[EpisodeRecord], turns: float = float("inf")) -
         solved = bool(episode.success) and len(episode.turns) <= turns
         clusters.setdefault(episode.index, []).append(float(solved))
     return list(clusters.values())
-
-
-def _bucket_lengths(lengths: Sequence[int]) -> Callable[[int], int]:
-    """Return the function from a length to its bucket, given one length per instance."""
-    distinct = sorted(set(lengths))
-    if len(distinct) <= _MAX_BUCKETS:
-        return distinct.index
-    shorter = {length: sum(other < length for other in lengths) for length in distinct}
-    return lambda length: _MAX_BUCKETS * shorter[length] // len(lengths)
-
-
-def _fifth(ceiling: float) -> int:
-    return max(ceil(_FIFTHS * ceiling), 1) - 1

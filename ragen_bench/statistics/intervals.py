@@ -66,15 +66,12 @@ def clopper_pearson(successes: int, trials: int, level: float = LEVEL) -> Interv
 def clustered_wilson(clusters: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     """Return Wilson's interval for the effective number of independent trials.
 
-    That number is p * (1 - p) divided by the variance of the mean between clusters.
+    That number is p * (1 - p) divided by the variance of the mean between clusters. The values, by
+    instance, are between 0 and 1; the clusters' means must not all be equal.
 
     Source: Franco, Little, Louis and Slud 2019, Comparative study of confidence intervals for
     proportions in complex sample surveys (Journal of Survey Statistics and Methodology 7), which
     recommends Wilson's with the effective sample size.
-
-    Args:
-        clusters: Values by instance, between 0 and 1. Their means must not all be equal.
-        level: Confidence level, in (0, 1).
     """
     sums, sizes = _sums_and_sizes(clusters)
     p = float(sums.sum() / sizes.sum())
@@ -140,12 +137,6 @@ def resampled_interval(
     clusters: Sequence[Sequence[float]], lowest: float, highest: float, level: float = LEVEL
 ) -> Interval:
     """Return `clustered_bootstrap`, or `equal_values_interval` if all cluster means are equal.
-
-    Args:
-        clusters: Values by instance.
-        lowest: Minimum possible value.
-        highest: Maximum possible value.
-        level: Confidence level, in (0, 1).
 
     Raises:
         ValueError: if there is no cluster, an empty one, or a value or the level is out of range.

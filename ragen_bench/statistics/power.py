@@ -27,12 +27,7 @@ _DETECTABLE = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(POWER)
 
 
 class Spread(NamedTuple):
-    """Variance components of a mean over instances.
-
-    Attributes:
-        between: Variance of the expected value over instances.
-        within: Variance of an episode about that value, averaged over instances.
-    """
+    """Variance between the instances' expected values, and mean variance of episodes about them."""
 
     between: float
     within: float
@@ -45,9 +40,7 @@ class Spread(NamedTuple):
 class Differences(NamedTuple):
     """Variance components of the difference between two models.
 
-    Attributes:
-        unpaired: Components for runs on different instances.
-        paired: Components for runs on the same instances.
+    `unpaired` is for runs on different instances, `paired` for runs on the same ones.
     """
 
     unpaired: Spread
@@ -57,54 +50,45 @@ class Differences(NamedTuple):
 def double_spread(spread: Spread, correlation: float) -> Differences:
     """Return the components for two models of equal spread.
 
-    Args:
-        spread: Spread of each model.
-        correlation: Correlation of the two models' expected values over instances.
+    The correlation is that of the two models' expected values over instances.
     """
     between, within = 2 * spread.between, 2 * spread.within
     return Differences(Spread(between, within), Spread(between * (1 - correlation), within))
 
 
 def assume_spread(success: float, fraction: float) -> Spread:
-    """Return the spread of success at a given rate.
-
-    Args:
-        success: Success rate, in (0, 1).
-        fraction: Fraction of an episode's variance that lies between instances.
-    """
+    """Return the spread of a success rate, with a fraction of the variance between instances."""
     variance = success * (1 - success)
     return Spread(variance * fraction, variance * (1 - fraction))
 
 
 def measure_spread(instances: Sequence[Sequence[float]]) -> Spread:
-    """Estimate a model's spread.
+    """Estimate a model's spread from the values by instance, for at least two instances.
 
     The variance within instances is that of their samples. With one sample per instance it is
     unknown. All variance then counts as between instances, so that no gain from samples is claimed.
-
-    Args:
-        instances: Values by instance, for at least two instances.
 
     Raises:
         ValueError: if there are fewer than two instances, or one without a value.
     """
     if len(instances) < 2 or not all(instances):
         raise ValueError("two instances are needed, each with a value")
-    within = _variance_within(instances)
+    squares = [
+        (value - center) ** 2
+        for samples in instances
+        for center in [mean(samples)]
+        for value in samples
+    ]
+    degrees = sum(len(samples) - 1 for samples in instances)
+    within = sum_in_order(squares) / degrees if degrees else 0.0
     means = _variance([mean(samples) for samples in instances])
     return Spread(max(means - within * _mean_inverse_count(instances), 0.0), within)
 
 
 def measure_differences(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> Differences:
-    """Estimate the components for two models on the same instances, see `measure_spread`.
+    """Estimate the components for two models' values by instance, in the same order of instances.
 
-    Args:
-        a: Values of the first model by instance.
-        b: Values of the second model, for the same instances in the same order.
-
-    Raises:
-        ValueError: if there are fewer than two instances, one without a value, or the numbers of
-            instances differ.
+    Raises the errors of `measure_spread`, also if the numbers of instances differ.
     """
     spread_a, spread_b = measure_spread(a), measure_spread(b)
     differences = [mean(x) - mean(y) for x, y in zip(a, b, strict=True)]
@@ -119,10 +103,7 @@ def detectable_difference(
 ) -> float:
     """Return the difference of a mean over environments that is detected with 80 % power.
 
-    Args:
-        spreads: Spread of the difference in each environment.
-        instances: Number of instances of each environment.
-        samples: Episodes per instance.
+    Each environment has the spread of its difference and a number of instances.
     """
     errors = [
         spread.error(count, samples) for spread, count in zip(spreads, instances, strict=True)
@@ -131,12 +112,9 @@ def detectable_difference(
 
 
 def instances_needed(difference: float, spreads: Sequence[Spread], samples: int) -> int:
-    """Return the instances per environment that detect a difference with 80 % power.
+    """Return the instances per environment that detect a difference, above 0, with 80 % power.
 
-    Args:
-        difference: Difference of the mean over environments, above 0.
-        spreads: Spread of the difference in each environment.
-        samples: Episodes per instance.
+    Each environment has the spread of its difference.
     """
     with_one = detectable_difference(spreads, [1] * len(spreads), samples)
     return max(ceil((with_one / difference) ** 2), 2)
@@ -163,18 +141,6 @@ def detectable_between(interval: Interval) -> float | None:
     """
     distance = detectable_from(interval)
     return None if distance is None else sqrt(2) * distance
-
-
-def _variance_within(instances: Sequence[Sequence[float]]) -> float:
-    """Return the variance of samples about their instance, 0 where no instance has two."""
-    squares = [
-        (value - center) ** 2
-        for samples in instances
-        for center in [mean(samples)]
-        for value in samples
-    ]
-    degrees = sum(len(samples) - 1 for samples in instances)
-    return sum_in_order(squares) / degrees if degrees else 0.0
 
 
 def _mean_inverse_count(instances: Sequence[Sequence[float]]) -> float:

@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ragen_bench.analysis import analyse
-from ragen_bench.environments import reference_note
+from ragen_bench.environments import describe_replies, reference_note
 from ragen_bench.json_types import JsonObject
-from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.pages.formats import figure, short
 from ragen_bench.pages.report import write_report
 from ragen_bench.runs.directory import RunDirectory

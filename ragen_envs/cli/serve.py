@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ragen_envs.cli.parser import UsageError, add_environment, served_by
 
 if TYPE_CHECKING:
-    from ragen_envs.integrations.openenv.limits import Limits
+    from ragen_envs.integrations.openenv.served import Limits
 
 
 def add_to(commands: Any) -> None:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the process is interrupted."""
     served = served_by(options)
     limits = _limits(options)
-    from ragen_envs.integrations.openenv.limits import listen, url_of
+    from ragen_envs.integrations.openenv.served import listen, url_of
 
     try:
         listening = listen(options.host, options.port)
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _limits(options: argparse.Namespace) -> Limits:
-    from ragen_envs.integrations.openenv.limits import Limits, hosts_of
+    from ragen_envs.integrations.openenv.served import Limits, hosts_of
 
     names = ("max_sessions", "idle_timeout", "max_message")
     try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 def missing(what: str, package: str, extra: str) -> ImportError:
     """Return the error that says which extra of this distribution brings a package.
@@ -12,3 +15,14 @@ def missing(what: str, package: str, extra: str) -> ImportError:
         f"{what} needs {package}: pip install 'ragen-bench[{extra}]' "
         f"(in a checkout: pip install '.[{extra}]')"
     )
+
+
+@contextmanager
+def required(what: str, package: str, extra: str) -> Iterator[None]:
+    """Raise the error of `missing` if the package cannot be imported inside the context."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise missing(what, package, extra) from None

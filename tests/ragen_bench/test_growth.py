@@ -7,11 +7,9 @@ import json
 
 import pytest
 
-from ragen_bench.analysis.arithmetic import claims_of_arithmetic
-from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.diversity import measure_diversity
+from ragen_bench.analysis.claims import claims_of, split_sentences
 from ragen_bench.analysis.plans import read_plan
-from ragen_bench.analysis.words import split_sentences
+from ragen_bench.analysis.reasoning import claims_of_arithmetic, measure_diversity
 from ragen_bench.environments import find_class
 from ragen_bench.leaderboard.files import PackedEpisodes
 from ragen_bench.leaderboard.schema import parse_entry, read_statement

@@ -12,7 +12,7 @@ EXAMPLE = ROOT / "examples" / "third_party_game" / "lamp_game"
 USES = """
 import gymnasium, ragen_envs
 from docs.build_games import tables
-from ragen_bench.analysis.labelers import find_labeler, find_labels
+from ragen_bench.analysis.failures import find_labeler, find_labels
 from ragen_bench.suites import SUITES, held_out_size
 from ragen_envs.integrations.openenv.package import _find_reward_range
 from ragen_envs.registration import find_game

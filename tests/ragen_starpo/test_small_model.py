@@ -4,7 +4,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.claims import claims_of, split_sentences
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.analysis.plans import read_plan
-from ragen_bench.analysis.words import split_sentences
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.suites import EnvPool
 from ragen_envs.core.failures import FinishedEpisode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.loading import LoadedModel

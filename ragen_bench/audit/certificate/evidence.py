@@ -208,8 +208,7 @@ class Evidence:
     @cached_property
     def session(self) -> Session:
         """Session of OpenEnv's server with a state that is checked after each step."""
-        from ragen_envs.integrations.openenv.environment import TextEnvironment
-        from ragen_envs.integrations.openenv.messages import TextAction
+        from ragen_envs.integrations.openenv.environment import TextAction, TextEnvironment
         from ragen_envs.integrations.openenv.served import Served
 
         self.on_progress("OpenEnv's session", 0, 1)

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ragen_bench.environments import reference_note
+from ragen_bench.environments import describe_replies, reference_note
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.prompt import FIRST, SKIPPED, opening, prompt_hash
-from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.pages.report.packing import Pack
 from ragen_bench.runs.atomic import replacing

@@ -12,9 +12,8 @@ import math
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ragen_bench.environments import find_class
+from ragen_bench.environments import describe_replies, find_class
 from ragen_bench.json_types import JsonObject
-from ragen_bench.opponents.wording import describe_replies
 from ragen_bench.runs.schema import EpisodeRecord
 
 CHUNK_CHARACTERS = 1 << 18

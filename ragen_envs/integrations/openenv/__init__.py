@@ -10,30 +10,36 @@ Needs the extra `openenv`:
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragen_envs.core import extras
-from ragen_envs.integrations.openenv.limits import Limits
-from ragen_envs.integrations.openenv.served import FailedError, RefusedError, Served, served_name
+from ragen_envs.integrations.openenv.served import (
+    FailedError,
+    Limits,
+    RefusedError,
+    Served,
+    served_name,
+)
 
 if TYPE_CHECKING:
-    from ragen_envs.integrations.openenv.environment import TextEnvironment as TextEnvironment
-    from ragen_envs.integrations.openenv.messages import TextAction as TextAction
-    from ragen_envs.integrations.openenv.messages import TextInfo as TextInfo
-    from ragen_envs.integrations.openenv.messages import TextObservation as TextObservation
-    from ragen_envs.integrations.openenv.messages import TextState as TextState
-    from ragen_envs.integrations.openenv.server import app as app
-    from ragen_envs.integrations.openenv.server import serve as serve
+    from ragen_envs.integrations.openenv.environment import (
+        TextAction,
+        TextEnvironment,
+        TextInfo,
+        TextObservation,
+        TextState,
+    )
+    from ragen_envs.integrations.openenv.server import app, serve
 
 if find_spec("openenv") is None:
     raise extras.missing("ragen_envs.integrations.openenv", "openenv", "openenv")
 
 _LAZY = {
-    "TextAction": "messages",
+    "TextAction": "environment",
     "TextEnvironment": "environment",
-    "TextObservation": "messages",
-    "TextState": "messages",
-    "TextInfo": "messages",
+    "TextObservation": "environment",
+    "TextState": "environment",
+    "TextInfo": "environment",
     "app": "server",
     "serve": "server",
 }
@@ -55,7 +61,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a name that needs openenv at its first use."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

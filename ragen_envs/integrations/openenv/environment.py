@@ -1,36 +1,118 @@
-"""One session of an OpenEnv server: an episode of any text environment."""
+"""One session of an OpenEnv server: its messages, and an episode of any text environment."""
 
 from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 from uuid import uuid4
 
 from gymnasium.error import ResetNeeded
-from openenv.core.env_server import Environment
+from openenv.core.env_server import Action, Environment, Observation, State
 from openenv.core.env_server.types import EnvironmentMetadata
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from ragen_envs.core.instances import Split
 from ragen_envs.integrations.bridging import Episode
-from ragen_envs.integrations.openenv.messages import (
-    TextAction,
-    TextObservation,
-    TextState,
-    make_text_info,
-)
 from ragen_envs.integrations.openenv.served import FailedError, RefusedError, Served
-from ragen_envs.integrations.openenv.tasks import TaskApi, check_index, check_split
 
 _LOG = logging.getLogger(__name__)
 _DOCUMENTATION = "https://ragen-bench.github.io/ragen-bench/openenv/"
 
 
-class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextState]):  # type: ignore[misc]  # which has no types
-    """A session: successive episodes of the served splits.
+PREVIEW = 1024
+"""Number of tasks listed of a large split; ranges give the others."""
+MAX_RANGE = 4096
+"""Maximum number of tasks in one range."""
+_KINDS = {"train": "train", "val": "validation"}
 
-    Args:
-        served: The served environment and splits.
+
+class TextAction(Action):  # type: ignore[misc]  # which has no types
+    """A model's whole response."""
+
+    message: str = Field(description="The player's whole response")
+
+
+class TextInfo(TypedDict, total=False):
+    """Information next to the text; each key is present if the environment has it."""
+
+    legal_actions: list[str]
+    turn: int
+    actions_left: int
+    format_is_valid: bool
+    action_is_valid: bool
+    action_is_effective: bool
+    success: bool
+    score: float
+
+
+class TextObservation(Observation):  # type: ignore[misc]  # which has no types
+    """The next observation, and the result of the response."""
+
+    text: str = Field(description="The next observation")
+    terminated: bool = Field(default=False, description="Whether the rules ended the episode")
+    truncated: bool = Field(default=False, description="Whether the budget ended it")
+    info: TextInfo = Field(
+        default_factory=TextInfo,
+        description="Legal actions, flags of the response; success and score at the end only",
+    )
+
+
+class TextState(State):  # type: ignore[misc]  # which has no types
+    """The state of a session, without the instance's content."""
+
+    env: str = Field(description="The environment's id")
+    split: str | None = Field(default=None, description="Split of the instance")
+    seed: int | None = Field(
+        default=None, description="Index of the instance in the split; None in the sealed split"
+    )
+    noise_seed: int | None = Field(default=None, description="Noise seed")
+    response_format: str = Field(description="Format of the responses")
+    done: bool = Field(default=False, description="Whether the episode is over")
+    total_reward: float = Field(default=0.0, description="The sum of the rewards so far")
+    success: bool | None = Field(
+        default=None, description="Whether the episode was a success, at its end"
+    )
+
+
+def make_text_info(info: Mapping[str, object]) -> TextInfo:
+    """Return an episode's `info` in plain types; values of other types are left out."""
+    found: dict[str, object] = {}
+    for name, value in info.items():
+        try:
+            found[_RENAMED.get(name, name)] = _PLAIN[name](value)
+        except (TypeError, ValueError):
+            continue
+    return found  # type: ignore[return-value]  # its keys are those of `_PLAIN`
+
+
+def _texts(values: Iterable[str]) -> list[str]:
+    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+        raise TypeError("not texts")
+    return list(values)
+
+
+_PLAIN: dict[str, Callable[[Any], object]] = {
+    "legal_actions": _texts,
+    "turn": int,
+    "actions_left": int,
+    "format_is_valid": bool,
+    "action_is_valid": bool,
+    "action_is_effective": bool,
+    "success": bool,
+    "is_success": bool,
+    "score": float,
+}
+_RENAMED = {"is_success": "success"}
+
+
+class TextEnvironment(Environment[TextAction, TextObservation, TextState]):  # type: ignore[misc]  # which has no types
+    """A session: successive episodes of the served splits, and OpenEnv's task provider.
+
+    A task is `{"id": "test-12", "split": "test", "index": 12}`, without its content; its index goes
+    to `reset`.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -51,17 +133,13 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         index: int | None = None,
         split: str | None = None,
         noise_seed: int = 0,
-        **unknown: Any,
+        **unknown: object,
     ) -> TextObservation:
-        """Start an episode.
+        """Start an episode of a split, by default of the first served one.
 
-        Args:
-            seed: Index of the instance; random if neither `seed` nor `index` is given.
-            episode_id: Name of the episode in `state`; random by default.
-            index: The same as `seed`, under the task API's name.
-            split: One of the served splits; by default the first.
-            noise_seed: Noise seed. Rollouts of a group have the same seed and differ here.
-            **unknown: Rejected.
+        `index` is the task API's name of `seed`, the instance; without both it is random. Rollouts
+        of a group differ in their noise seed. `episode_id` is the episode's name in `state`, random
+        by default.
 
         Raises:
             RefusedError: An argument is unknown or out of range. The current episode continues.
@@ -75,11 +153,14 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             )
         if not (episode_id is None or (isinstance(episode_id, str) and len(episode_id) < 256)):
             raise RefusedError("episode_id is a str of at most 255 characters")
-        chosen = check_split(self._served, split)
+        chosen = self._check_split(split)
         number = self._instance(seed, index, chosen)
         noise = check_index("noise_seed", noise_seed)
         try:
-            episode = self._episode_of(chosen)
+            episode = self._episode
+            if episode is None or chosen != self._split:
+                served = self._served
+                episode = Episode(served.env, chosen, served.response_format, **served.options)
             text = episode.reset(number, noise)
         except Exception as error:  # noqa: BLE001 (of an environment, which may be anyone's)
             self._fail(error)
@@ -88,7 +169,7 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
         self._episode, self._split, self._id = episode, chosen, episode_id or str(uuid4())
         return TextObservation(text=text, info=make_text_info(episode.info))
 
-    def step(self, action: TextAction, *_: Any, **__: Any) -> TextObservation:
+    def step(self, action: TextAction, *_: object, **__: object) -> TextObservation:
         """Take one response; a time limit is ignored, since turns are never interrupted.
 
         Raises:
@@ -140,17 +221,46 @@ class TextEnvironment(TaskApi, Environment[TextAction, TextObservation, TextStat
             documentation_url=_DOCUMENTATION,
         )
 
+    def list_splits(self) -> list[dict[str, str]]:
+        """Return the served splits, each with OpenEnv's kind."""
+        return [{"name": name, "type": _KINDS.get(name, "test")} for name in self._served.sizes]
+
+    def num_tasks(self, split: str) -> int:
+        """Return the number of instances of a split; 2**53 for an infinite one."""
+        return self._served.sizes[self._check_split(split)]
+
+    def list_tasks(self, split: str) -> list[dict[str, object]]:
+        """Return the tasks of a split, at most the first 1,024."""
+        return self.get_task_range(split, 0, min(PREVIEW, self.num_tasks(split)))
+
+    def get_task(self, split: str, index: int) -> dict[str, object]:
+        """Return one task; raises IndexError if the split does not have the index."""
+        if not 0 <= index < self.num_tasks(split):
+            raise IndexError(index)
+        return _task(split, index)
+
+    def get_task_range(
+        self, split: str, start: int | None = None, stop: int | None = None
+    ) -> list[dict[str, object]]:
+        """Return the tasks of a slice; more than 4,096 are refused."""
+        indices = range(self.num_tasks(split))[start:stop]
+        if len(indices) > MAX_RANGE:
+            raise RefusedError(f"a range has at most {MAX_RANGE} tasks, not {len(indices)}")
+        return [_task(split, index) for index in indices]
+
     def close(self) -> None:
         """Release the episode; the session takes no more messages."""
         self._closed = True
         if self._episode is not None:
             self._episode.close()
 
-    def _episode_of(self, split: Split) -> Episode:
-        if self._episode is not None and split == self._split:
-            return self._episode
-        served = self._served
-        return Episode(served.env, split, served.response_format, **served.options)
+    def _check_split(self, split: str | None) -> Split:
+        """Return a served split, the default for None; refuse any other."""
+        for known in self._served.sizes:
+            if split in (None, known):
+                return known
+        names = ", ".join(self._served.sizes)
+        raise RefusedError(f"split {str(split)[:40]!r} is not served here; choose from {names}")
 
     def _instance(self, seed: int | None, index: int | None, split: Split) -> int:
         if seed is None and index is None:
@@ -180,9 +290,20 @@ class InlineEnvironment(TextEnvironment):
         """Start an episode, see `reset`."""
         return self.reset(*arguments, **named)
 
-    async def step_async(self, action: TextAction, *_: Any, **__: Any) -> TextObservation:
+    async def step_async(self, action: TextAction, *_: object, **__: object) -> TextObservation:
         """Take one response, see `step`."""
         return self.step(action)
 
 
 _NO_EPISODE = "the episode is over or never began: reset first, in this connection"
+
+
+def check_index(name: str, value: object) -> int:
+    """Return a non-negative int; refuse anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise RefusedError(f"{name} is an int of at least 0, got {str(value)[:40]!r}")
+    return value
+
+
+def _task(split: str, index: int) -> dict[str, object]:
+    return {"id": f"{split}-{index}", "split": split, "index": index}

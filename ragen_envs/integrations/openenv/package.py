@@ -33,18 +33,12 @@ def write_package(
 ) -> None:
     """Write openenv.yaml, a Dockerfile, the server, its requirements and a plan for its check.
 
-    Args:
-        folder: The new folder; must not exist, or be empty.
-        served: The environment of the image.
-        requirements: Extra packages of the image.
-        wheel: Wheel of this distribution, which is copied; None to install the release.
-        reward_range: Lowest and highest reward of one step; by default the registered range of a
-            game of this suite.
+    The image installs this distribution's wheel, which is copied, or without one the release, and
+    the other requirements. The reward range of a step is by default the registered one of a game.
 
     Raises:
         ValueError: The folder is not empty, the sealed split is to be served, whose key has
             no place in an image, or the reward range is unknown.
-        OSError: A file cannot be written, or the wheel cannot be read.
     """
     if "sealed" in served.sizes:
         raise ValueError("the sealed split needs the host's key, which has no place in an image")
@@ -72,7 +66,12 @@ def write_package(
     for template, path in _FILES.items():
         text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
         _write(folder / path, text.substitute(values))
-    _write(folder / "validation" / "runtime.json", json.dumps(_plan(served), indent=2) + "\n")
+    plan = {  # an episode that OpenEnv's runtime check plays
+        "plan_schema_version": "1",
+        "reset": {"episode_id": "check", "seed": 0, "options": {"split": served.default}},
+        "actions": [{"message": answer} for answer in _answers(served)],
+    }
+    _write(folder / "validation" / "runtime.json", json.dumps(plan, indent=2) + "\n")
 
 
 def _find_reward_range(env: str) -> tuple[float, float]:
@@ -80,15 +79,6 @@ def _find_reward_range(env: str) -> tuple[float, float]:
     if not is_registered(env_id):
         raise ValueError(f"the rewards of {env} are unknown; add --reward-range LEAST MOST")
     return find_game(env_id).reward_range
-
-
-def _plan(served: Served) -> dict[str, object]:
-    """Return an episode that OpenEnv's runtime check plays."""
-    return {
-        "plan_schema_version": "1",
-        "reset": {"episode_id": "check", "seed": 0, "options": {"split": served.default}},
-        "actions": [{"message": answer} for answer in _answers(served)],
-    }
 
 
 def _answers(served: Served) -> Iterator[str]:

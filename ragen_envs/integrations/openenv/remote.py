@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import gymnasium
 
-from ragen_envs.integrations.bridging.third_party import actions, check_step, observations, sendable
+from ragen_envs.core.text_game import Info
+from ragen_envs.integrations.bridging import actions, check_step, observations, sendable
 from ragen_envs.integrations.openenv.served import ENDLESS
+
+if TYPE_CHECKING:
+    from openenv.core.client_types import StepResult
+    from openenv.core.sync_client import SyncEnvClient
 
 
 class RemoteEnv(gymnasium.Env[str, str]):
@@ -28,7 +33,7 @@ class RemoteEnv(gymnasium.Env[str, str]):
         render_mode: None, the only mode.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: Info = {"render_modes": []}
 
     def __init__(
         self,
@@ -45,19 +50,16 @@ class RemoteEnv(gymnasium.Env[str, str]):
         self.action_space = actions()
         self._url, self._timeout, self._keys = url, timeout, (text_key, action_key)
         self._sent = {} if split is None else {"split": split}
-        self._client: Any = None
-        self._reset_arguments: dict[str, Any] | None = None
+        self._client: SyncEnvClient | None = None
+        self._reset_arguments: Info = {}
         self._responses: list[str] = []
         self._running = False
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Start an episode.
 
-        Args:
-            seed: Sent to the server; drawn from `np_random` if None.
-            options: Sent with the seed, such as {"noise_seed": 1} to a server of this package.
+        The seed, drawn from `np_random` if None, and the options are sent to the server, such as
+        {"noise_seed": 1} to a server of this package.
 
         Raises:
             gymnasium.error.Error: The server is unreachable, refuses, or sends no text.
@@ -69,16 +71,10 @@ class RemoteEnv(gymnasium.Env[str, str]):
         self._reset_arguments, self._responses, self._running = arguments, [], not result.done
         return self._read(result.observation)
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Send one response.
+    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
+        """Send one response; a lone surrogate, which UTF-8 cannot encode, is sent as "?".
 
-        Args:
-            action: The response. A lone surrogate, which UTF-8 cannot encode, is sent as "?".
-
-        Raises:
-            ResetNeeded: No episode is running.
-            TypeError: The response is not a str.
-            gymnasium.error.Error: The server is unreachable, refuses, or sends no text.
+        Errors are those of `Episode.step` and of `reset`.
         """
         check_step(action, self._running)
         result = self._step(action)
@@ -95,13 +91,13 @@ class RemoteEnv(gymnasium.Env[str, str]):
         if client is not None:
             client.close()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "_client": None}
 
-    def _step(self, response: str) -> Any:
+    def _step(self, response: str) -> StepResult:
         return self._call("step", {self._keys[1]: sendable(response)})
 
-    def _call(self, method: str, *arguments: Any, **named: Any) -> Any:
+    def _call(self, method: str, *arguments: object, **named: object) -> StepResult:
         from websockets.exceptions import ConnectionClosed
 
         try:
@@ -110,7 +106,7 @@ class RemoteEnv(gymnasium.Env[str, str]):
             self._running = False
             raise gymnasium.error.Error(f"{self._url}: {error or type(error).__name__}") from error
 
-    def _connect(self, is_reset: bool) -> Any:
+    def _connect(self, is_reset: bool) -> SyncEnvClient:
         """Return the client; that of a copy first repeats the episode, unless a reset follows."""
         if self._client is None:
             from openenv.core import GenericEnvClient  # takes seconds
@@ -118,12 +114,12 @@ class RemoteEnv(gymnasium.Env[str, str]):
             client = GenericEnvClient(base_url=self._url, message_timeout_s=self._timeout)
             self._client = client.sync().connect()
             if not is_reset:
-                self._client.reset(**(self._reset_arguments or {}))
+                self._client.reset(**self._reset_arguments)
                 for response in self._responses:
                     self._step(response)
         return self._client
 
-    def _read(self, observation: Any) -> tuple[str, dict[str, Any]]:
+    def _read(self, observation: object) -> tuple[str, Info]:
         """Return the text of an observation, and the rest of it."""
         fields = dict(observation) if isinstance(observation, dict) else {}
         text = fields.pop(self._keys[0], None)

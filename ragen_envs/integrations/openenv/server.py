@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from openenv.core.env_server import ConcurrencyConfig, create_fastapi_app
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
-from ragen_envs.integrations.openenv.environment import InlineEnvironment, TextEnvironment
-from ragen_envs.integrations.openenv.guard import Guard
-from ragen_envs.integrations.openenv.limits import Limits
-from ragen_envs.integrations.openenv.messages import TextAction, TextObservation, TextState
-from ragen_envs.integrations.openenv.served import FailedError, RefusedError, Served
+from ragen_envs.integrations.openenv.environment import (
+    InlineEnvironment,
+    TextAction,
+    TextEnvironment,
+    TextObservation,
+    TextState,
+)
+from ragen_envs.integrations.openenv.served import FailedError, Limits, RefusedError, Served
 
 _SHUTDOWN_SECONDS = 5
 """Maximum seconds for sessions to end at a shutdown."""
@@ -32,7 +40,7 @@ def app(
     response_format: ResponseFormat = "think",
     *,
     limits: Limits = Limits(),  # noqa: B008 (frozen)
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> FastAPI:
     """Return the ASGI application that serves an environment.
 
@@ -92,3 +100,73 @@ def server_of(application: FastAPI) -> uvicorn.Server:
 
 async def _error_response(_: Request, error: Exception) -> JSONResponse:
     return JSONResponse({"detail": str(error)}, status_code=_STATUS[type(error)])
+
+
+_POLICY, _TOO_BIG = 1008, 1009
+"""Close codes of RFC 6455."""
+
+
+class Guard:
+    """ASGI middleware that enforces a server's limits, except the hosts, which Starlette checks.
+
+    It rejects unknown origins, and closes connections that are idle or send long messages.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app, self._limits = app, limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request or connection."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+        elif not self._is_allowed(Headers(scope=scope)):
+            refusal = PlainTextResponse("this Origin is not allowed\n", status_code=403)
+            await refusal(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._app(scope, self._body(receive), send)
+        else:
+            await self._app(scope, self._messages(receive, send), send)
+
+    def _is_allowed(self, headers: Headers) -> bool:
+        """Return whether a request is from an allowed page, or not from a page."""
+        origin, allowed = headers.get("origin"), self._limits.origins
+        if origin is None or "*" in allowed or origin in allowed:
+            return True
+        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+
+    def _messages(self, receive: Receive, send: Send) -> Receive:
+        """Return a receiver of messages that closes the connection beyond a limit."""
+
+        async def next_message() -> Message:
+            try:
+                async with asyncio.timeout(self._limits.idle_timeout):
+                    message = await receive()
+            except TimeoutError:
+                code, reason = _POLICY, f"idle for {self._limits.idle_timeout:g} seconds"
+            else:
+                content = message.get("text") or message.get("bytes") or ""
+                if len(content) <= self._limits.max_message:
+                    return message
+                code, reason = _TOO_BIG, f"a message is longer than {self._limits.max_message}"
+            await send({"type": "websocket.close", "code": code, "reason": reason})
+            return {"type": "websocket.disconnect", "code": code, "reason": reason}
+
+        return next_message
+
+    def _body(self, receive: Receive) -> Receive:
+        """Return a receiver of a request's parts that fails beyond a limit."""
+        read = 0
+
+        async def next_part() -> Message:
+            nonlocal read
+            try:
+                async with asyncio.timeout(self._limits.idle_timeout):
+                    message = await receive()
+            except TimeoutError:
+                return {"type": "http.disconnect"}
+            read += len(message.get("body", b""))
+            if read > self._limits.max_message:
+                raise HTTPException(413, f"a request has at most {self._limits.max_message} bytes")
+            return message
+
+        return next_part

@@ -8,12 +8,8 @@ Needs the extra `pettingzoo`:
 
 from ragen_envs.core import extras
 
-try:
+with extras.required("ragen_envs.integrations.pettingzoo", "pettingzoo", "pettingzoo"):
     import pettingzoo as _pettingzoo  # type: ignore[import-untyped]  # noqa: F401
-except ModuleNotFoundError as missing:
-    if missing.name != "pettingzoo":
-        raise
-    raise extras.missing("ragen_envs.integrations.pettingzoo", "pettingzoo", "pettingzoo") from None
 
 from ragen_envs.integrations.pettingzoo.make import MODES, Mode, aec_env, parallel_env
 from ragen_envs.integrations.pettingzoo.questions import QUESTION_IDS, questions_env, rule_answer

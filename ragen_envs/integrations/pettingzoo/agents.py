@@ -1,21 +1,23 @@
-"""Base class of multi-agent environments: names, spaces, and checks of responses."""
+"""Base classes of multi-agent environments: names, spaces, turns and checks of responses."""
 
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias, TypedDict, cast
+from typing import ClassVar, TypeAlias, TypedDict, cast
 
 from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Dict, Text
+from pettingzoo import AECEnv  # type: ignore[import-untyped]
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper  # type: ignore[import-untyped]
 
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import AnyTextEnv
+from ragen_envs.core.text_game import Info
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _LINE = 256
 """Maximum length of a line of news, or of a sentence about an agent."""
-_TEST_OPTION = "options"
-"""A reset option that PettingZoo's `api_test` sends; it has no effect."""
 
 
 class Observation(TypedDict):
@@ -25,11 +27,7 @@ class Observation(TypedDict):
 
 
 ParallelStep: TypeAlias = tuple[
-    dict[str, Observation],
-    dict[str, float],
-    dict[str, bool],
-    dict[str, bool],
-    dict[str, dict[str, Any]],
+    dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Info]
 ]
 """Observation, reward, terminated, truncated and `info` of each agent."""
 
@@ -38,8 +36,7 @@ def agent_names(agents: int | Sequence[str]) -> list[str]:
     """Return the agents' names: the given ones, or agent_0, agent_1 and so on for a number.
 
     Raises:
-        ValueError: `agents` is empty, a name occurs twice, or a name is not 1 to 32 characters
-            of A-Z a-z 0-9 _ -.
+        ValueError: There are none, one occurs twice, or one is not 1 to 32 of A-Z a-z 0-9 _ -.
         TypeError: `agents` is neither an int nor a sequence of str.
     """
     if isinstance(agents, (bool, str)) or not isinstance(agents, (int, Sequence)):
@@ -57,29 +54,18 @@ def agent_names(agents: int | Sequence[str]) -> list[str]:
     return names
 
 
-def without_test_option(options: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the reset options without the one that PettingZoo's tests send."""
-    if not isinstance(options, Mapping):
-        return options  # None, or a value that the game rejects
-    return {key: value for key, value in options.items() if key != _TEST_OPTION}
-
-
 class MultiAgentBase:
-    """Agents, spaces and checks of all multi-agent environments.
-
-    Args:
-        env: The game; each agent has its own copies of the game's spaces.
-        agents: Names of the agents, in their order.
-    """
+    """Agents in their order, their spaces and the checks of their responses."""
 
     _parallelizable: ClassVar[bool] = True
     """Whether all agents respond before a step runs, as PettingZoo's converters require."""
 
-    def __init__(self, env: TextEnv[Any, Any], agents: Sequence[str]) -> None:
+    def __init__(self, env: AnyTextEnv, agents: Sequence[str]) -> None:
+        self._env = env
         self.possible_agents = list(agents)
         self.agents: list[str] = []
         self.render_mode = env.render_mode
-        self.metadata: dict[str, Any] = {
+        self.metadata = {
             "name": f"ragen/{env.variant.name}",
             "render_modes": ["ansi"],
             "render_fps": 1,
@@ -106,8 +92,24 @@ class MultiAgentBase:
         """Return a space to sample responses from; `step` accepts any str."""
         return self._action_spaces[agent]
 
-    def close(self) -> None:
-        """Do nothing; the environment holds no resources."""
+    def text_env(self, agent: str) -> AnyTextEnv:  # noqa: ARG002 (all agents share it)
+        """Return the game that the agent plays, for `ragen_envs.core.policies`."""
+        return self._env
+
+    def render(self) -> str | None:
+        """Return the current state as text in mode "ansi", else None.
+
+        Raises:
+            ResetNeeded: No episode has started.
+        """
+        state: str | None = self._env.render()
+        return state
+
+    def _reset_game(self, seed: int | None, options: Info | None) -> tuple[str, Info]:
+        """Reset the game without the option "options", which PettingZoo's `api_test` sends."""
+        if isinstance(options, Mapping):  # any other value is None, or rejected by the game
+            options = {key: value for key, value in options.items() if key != "options"}
+        return self._env.reset(seed=seed, options=options)
 
     def _check_running(self) -> None:
         if not self.agents:
@@ -136,3 +138,80 @@ class MultiAgentBase:
                     f"a response must be a str, got {type(actions[agent]).__name__} of {agent}"
                 )
         return {agent: cast(str, actions[agent]) for agent in expected}
+
+
+class TurnsEnv(MultiAgentBase, AECEnv[str, Observation, str]):  # type: ignore[misc]
+    """Agents that respond one after the other and end together."""
+
+    _parallelizable = False
+
+    def reset(self, seed: int | None = None, options: Info | None = None) -> None:
+        """Start an episode; the arguments are those of `TextEnv.reset`."""
+        self._start(seed, options)
+        self.agents = self.possible_agents.copy()
+        self.agent_selection = self.agents[0]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self._report()
+
+    def step(self, action: str | None) -> None:
+        """Take the response of `agent_selection`, or None after its end."""
+        self._check_running()
+        agent: str = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        response = self._check_responses({agent: action}, [agent])[agent]
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = self._turn(agent, response)
+        self._accumulate_rewards()
+        self._report()
+        self.agent_selection = self._next_agent()
+        self._deads_step_first()
+
+    @abstractmethod
+    def _start(self, seed: int | None, options: Info | None) -> None:
+        """Start the game's episode."""
+
+    @abstractmethod
+    def _turn(self, agent: str, response: str) -> dict[str, float]:
+        """Take an agent's response, and return each agent's reward."""
+
+    @abstractmethod
+    def _next_agent(self) -> str:
+        """Return the agent that responds after `agent_selection`."""
+
+    @abstractmethod
+    def _report(self) -> None:
+        """Set `infos`, `terminations` and `truncations` of all agents."""
+
+
+class OrderCheck(OrderEnforcingWrapper):  # type: ignore[misc]
+    """PettingZoo's check of the order of calls, with the suite's `ResetNeeded`."""
+
+    def step(self, action: str | None) -> None:
+        """Take the response of `agent_selection`, see the environment's `step`."""
+        self._check_reset()
+        if not self.agents:
+            raise ResetNeeded("the episode is over: call reset() first")
+        super().step(action)
+
+    def observe(self, agent: str) -> Observation:
+        """Return the agent's observation."""
+        self._check_reset()
+        observation: Observation = super().observe(agent)
+        return observation
+
+    def render(self) -> str | None:
+        """Return the current state as text in mode "ansi", else None."""
+        self._check_reset()
+        state: str | None = super().render()
+        return state
+
+    def __str__(self) -> str:
+        """Return the environment's name."""
+        return str(self.env)
+
+    def _check_reset(self) -> None:
+        if not hasattr(self.env, "agent_selection"):
+            raise ResetNeeded("the episode never began: call reset() first")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from pettingzoo import AECEnv, ParallelEnv  # type: ignore[import-untyped]
 
 from ragen_envs.core.arguments import one_of
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
-from ragen_envs.core.text_env import TextEnv
-from ragen_envs.integrations.pettingzoo.agents import Observation, agent_names
-from ragen_envs.integrations.pettingzoo.duel import DuelEnv
+from ragen_envs.core.text_env import AnyTextEnv
+from ragen_envs.integrations.pettingzoo.agents import Observation, OrderCheck, agent_names
+from ragen_envs.integrations.pettingzoo.duel import DuelEnv, DuelTurnsEnv
 from ragen_envs.integrations.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
-from ragen_envs.integrations.pettingzoo.turns import DuelTurnsEnv, OrderCheck
 from ragen_envs.registration import IDS, load_class
 
 Mode = Literal["shared", "duel"]
@@ -78,12 +77,12 @@ def _text_env(
     split: Split,
     response_format: AnswerFormat,
     render_mode: str | None,
-) -> TextEnv[Any, Any]:
+) -> AnyTextEnv:
     if id_ not in IDS:
         raise ValueError(f"id {id_!r} is unknown; choose one of {list(IDS)}")
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose one of {list(MODES)}")
     one_of("render_mode", render_mode, (None, "ansi"))  # an image shows one board only
     name = id_.partition("/")[2]
-    env: TextEnv[Any, Any] = load_class(id_)(name, split, response_format, render_mode)
+    env: AnyTextEnv = load_class(id_)(name, split, response_format, render_mode)
     return env

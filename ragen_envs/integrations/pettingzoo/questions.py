@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gymnasium.error import ResetNeeded
 from pettingzoo import AECEnv  # type: ignore[import-untyped]
 
@@ -12,6 +10,7 @@ from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS, AnswerFormat, ResponseFormat
+from ragen_envs.core.text_game import Info
 from ragen_envs.games.twenty_questions.answerer import (
     REPLIES,
     WRONG,
@@ -25,8 +24,7 @@ from ragen_envs.games.twenty_questions.env import VARIANTS
 from ragen_envs.games.twenty_questions.forms import with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.model import TwoPlayerQuestionsEnv
-from ragen_envs.integrations.pettingzoo.agents import Observation, without_test_option
-from ragen_envs.integrations.pettingzoo.turns import OrderCheck, TurnsEnv
+from ragen_envs.integrations.pettingzoo.agents import Observation, OrderCheck, TurnsEnv
 
 ASKER, ANSWERER = "asker", "answerer"
 QUESTION_IDS = tuple(f"{NAMESPACE}/{name}" for name in VARIANTS)
@@ -47,29 +45,19 @@ class QuestionsEnv(TurnsEnv):
     The answerer's `info` has `success`, `turn`, `instance` and `index` of the game, the
     `legal_actions`, the flags `format_is_valid`, `action_is_valid` (it was readable) and
     `answer_is_example` of its latest reply, and the counts of `ReplyTally`.
-
-    Args:
-        env: The game.
     """
+
+    _env: TwoPlayerQuestionsEnv
 
     def __init__(self, env: TwoPlayerQuestionsEnv) -> None:
         super().__init__(env, [ASKER, ANSWERER])
-        self._env = env
-        self._seat: AnswererSeat | None = None
-
-    def text_env(self, agent: str) -> TwoPlayerQuestionsEnv:  # noqa: ARG002 (both share it)
-        """Return the game, which knows the word, for `ragen_envs.core.policies`."""
-        return self._env
+        self.seat: AnswererSeat | None = None
+        """The answerer's view, for `ragen_envs.core.policies`; None without a pending question."""
 
     @property
     def question(self) -> Question | None:
         """The question that the answerer must reply to, or None."""
-        return None if self._seat is None else self._seat.question
-
-    @property
-    def seat(self) -> AnswererSeat | None:
-        """The answerer's view, for `ragen_envs.core.policies`; None without a pending question."""
-        return self._seat
+        return None if self.seat is None else self.seat.question
 
     @property
     def answerer_format(self) -> ResponseFormat:
@@ -78,20 +66,20 @@ class QuestionsEnv(TurnsEnv):
 
     def observe(self, agent: str) -> Observation:
         """Return the agent's observation: the game's text for the asker, else the question."""
-        return {"text": self._text if agent == ASKER else self._for_answerer()}
+        if agent == ASKER:
+            return {"text": self._text}
+        env, question = self._env, self.question
+        word = with_article(env.secret, load())
+        state = question_state(word, env.asked, question.text if question else None)
+        if self._over:
+            state += f"\nThe word was {'found' if self._info['success'] else 'not found'}."
+        if self._news:
+            return {"text": self._news + state}
+        return {"text": render_prompt(env.variant, state, env.opponent_format)}
 
-    def render(self) -> str | None:
-        """Return the questions with their replies as text in mode "ansi", else None.
-
-        Raises:
-            ResetNeeded: No episode has started.
-        """
-        state: str | None = self._env.render()
-        return state
-
-    def _start(self, seed: int | None, options: dict[str, Any] | None) -> None:
-        self._text, self._info = self._env.reset(seed=seed, options=without_test_option(options))
-        self._seat, self._asked, self._news = None, "", ""
+    def _start(self, seed: int | None, options: Info | None) -> None:
+        self._text, self._info = self._reset_game(seed, options)
+        self.seat, self._asked, self._news = None, "", ""
         self._flags = dict.fromkeys(
             ("format_is_valid", "action_is_valid", "answer_is_example"), False
         )
@@ -102,21 +90,21 @@ class QuestionsEnv(TurnsEnv):
         return {name: points.get(name, 0) / 100 for name in self.agents}
 
     def _next_agent(self) -> str:
-        return ASKER if self._seat is None else ANSWERER
+        return ASKER if self.seat is None else ANSWERER
 
     def _ask(self, answer: str) -> dict[str, int]:
         """Take the asker's response; return each agent's hundredths of reward."""
         if self._env.opponent_reads(answer) is not None:
-            self._asked, self._seat = answer, self._env.seat
+            self._asked, self.seat = answer, self._env.seat
             return {}
         points = self._run(answer, None)
         return {ASKER: points, ANSWERER: self._env.variant.win * self._info["success"]}
 
     def _reply(self, text: str) -> dict[str, int]:
         """Take the answerer's reply, and run the pending turn."""
-        assert self._seat is not None
-        reply, format_is_valid, is_example = self._seat.read(text)
-        self._seat = None
+        assert self.seat is not None
+        reply, format_is_valid, is_example = self.seat.read(text)
+        self.seat = None
         self._flags = {
             "format_is_valid": format_is_valid,
             "action_is_valid": reply.readable,
@@ -145,16 +133,6 @@ class QuestionsEnv(TurnsEnv):
         self.infos = {ASKER: asker, ANSWERER: answerer}
         self.terminations = dict.fromkeys(self.agents, self._terminated)
         self.truncations = dict.fromkeys(self.agents, self._over and not self._terminated)
-
-    def _for_answerer(self) -> str:
-        env, question = self._env, self.question
-        word = with_article(env.secret, load())
-        state = question_state(word, env.asked, question.text if question else None)
-        if self._over:
-            state += f"\nThe word was {'found' if self._info['success'] else 'not found'}."
-        if self._news:
-            return self._news + state
-        return render_prompt(env.variant, state, env.opponent_format)
 
 
 def questions_env(
@@ -186,9 +164,6 @@ def questions_env(
 
 def rule_answer(env: AECEnv[str, Observation, str]) -> str:
     """Return the rule's reply to the question, in the response format.
-
-    Args:
-        env: Environment of `questions_env`, in the answerer's turn.
 
     Raises:
         ResetNeeded: No episode is running.

@@ -11,25 +11,19 @@ Multi-player games are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 
 
 from ragen_envs.core import extras
 
-try:
+with extras.required("ragen_envs.integrations.textarena", "textarena", "textarena"):
     import textarena as _textarena  # type: ignore[import-untyped]  # noqa: F401
     from textarena.envs.registration import (  # type: ignore[import-untyped]
         ENV_REGISTRY,
         register_with_versions,
     )
-except ModuleNotFoundError as missing:
-    if missing.name != "textarena":
-        raise
-    raise extras.missing("ragen_envs.integrations.textarena", "textarena", "textarena") from None
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gymnasium
 
 from ragen_envs.integrations.textarena.env import TextArenaEnv
-from ragen_envs.integrations.textarena.gamemaster import source_of
-from ragen_envs.integrations.textarena.rule import rule_gamemaster
+from ragen_envs.integrations.textarena.gamemaster import rule_gamemaster, source_of
 from ragen_envs.integrations.textarena.suite import BoardView, Transcript
 from ragen_envs.registration import IDS
 
@@ -39,25 +33,18 @@ if TYPE_CHECKING:
 __all__ = ["SINGLE_PLAYER", "TextArenaEnv", "pettingzoo_env", "rule_gamemaster"]
 
 _NAMESPACE = "ragen_textarena"
-_WRAPPER_VARIANTS = ("-raw", "-train")
 
 
-def _single_player_ids() -> Iterator[str]:
-    for env_id, spec in ENV_REGISTRY.items():
-        # The registry does not hold the number of players.
-        single = "SinglePlayerState(" in source_of(str(spec.entry_point))
-        if single and not _is_wrapper_variant(env_id):
-            yield env_id
-
-
-def _is_wrapper_variant(env_id: str) -> bool:
-    return any(
+# The registry does not hold the number of players.
+SINGLE_PLAYER = tuple(
+    env_id
+    for env_id, spec in ENV_REGISTRY.items()
+    if "SinglePlayerState(" in source_of(str(spec.entry_point))
+    and not any(
         env_id.endswith(variant) and env_id.removesuffix(variant) in ENV_REGISTRY
-        for variant in _WRAPPER_VARIANTS
+        for variant in ("-raw", "-train")
     )
-
-
-SINGLE_PLAYER = tuple(_single_player_ids())
+)
 """TextArena's ids of single-player games, without variants that differ by a wrapper only."""
 
 for _env_id in SINGLE_PLAYER:
@@ -77,7 +64,7 @@ for _id in IDS:
     )
 
 
-def pettingzoo_env(env_id: str, num_players: int = 2, **options: Any) -> "TextArenaAEC":
+def pettingzoo_env(env_id: str, num_players: int = 2, **options: object) -> "TextArenaAEC":
     """Return a TextArena game as a PettingZoo AEC environment.
 
     Args:
@@ -90,10 +77,6 @@ def pettingzoo_env(env_id: str, num_players: int = 2, **options: Any) -> "TextAr
         ValueError: TextArena does not know the id.
         gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
-    try:
+    with extras.required("pettingzoo_env", "pettingzoo", "textarena"):
         from ragen_envs.integrations.textarena.aec import TextArenaAEC
-    except ModuleNotFoundError as missing:
-        if missing.name != "pettingzoo":
-            raise
-        raise extras.missing("pettingzoo_env", "pettingzoo", "textarena") from None
     return TextArenaAEC(env_id, num_players, **options)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
 
 import gymnasium
 
-from ragen_envs.integrations.bridging.third_party import check_step
-from ragen_envs.integrations.textarena.game import TextArenaGame
-from ragen_envs.integrations.textarena.text import action_space, observation_space
-
-_SEEDS = 1 << 62
+from ragen_envs.core.text_game import Info
+from ragen_envs.integrations.bridging import check_step
+from ragen_envs.integrations.textarena.game import (
+    SEEDS,
+    TextArenaGame,
+    action_space,
+    observation_space,
+)
 
 
 class TextArenaEnv(gymnasium.Env[str, str]):
@@ -19,7 +21,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
 
     An observation holds the game's messages since the last response; the rules are in the first
     one only. Characters outside the observation space are replaced, see
-    `ragen_envs.integrations.textarena.text`.
+    `ragen_envs.integrations.textarena.game`.
 
     A response on which the game raises an error ends the episode: `truncated`, with reward -1 and
     `info["error"]`. Responses pass through the action wrappers that TextArena registers for the id.
@@ -43,9 +45,9 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: Info = {"render_modes": []}
 
-    def __init__(self, env_id: str, render_mode: None = None, **options: Any) -> None:
+    def __init__(self, env_id: str, render_mode: None = None, **options: object) -> None:
         if render_mode is not None:
             raise ValueError(f"render_mode must be None, got {render_mode!r}")
         self.render_mode = None
@@ -54,37 +56,25 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         self._game = TextArenaGame(env_id, 1, options)
         self._running = False
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        """Start an episode.
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
+        """Start an episode; the options must be empty.
 
-        Args:
-            seed: Determines the instance and the game's luck. Without a seed, it is drawn from
-                `np_random`.
-            options: Must be empty.
-
-        Raises:
-            ValueError: An option is given.
-            gymnasium.error.Error: The seed is not a non-negative int.
+        The seed, drawn from `np_random` if None, determines the instance and the game's luck.
         """
         if options:
             raise ValueError(
                 f"unknown reset options {sorted(options, key=repr)}; a game takes none"
             )
         super().reset(seed=seed)
-        self._game.reset(int(self.np_random.integers(_SEEDS)) if seed is None else int(seed))
+        self._game.reset(int(self.np_random.integers(SEEDS)) if seed is None else int(seed))
         self._running = True
         return self._game.observation(0), self._info()
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
         """Pass one response, any str, to the game.
 
-        Raises:
-            ResetNeeded: No episode is running.
-            TypeError: The response is not a str.
-            gymnasium.error.Error: The caller's gamemaster failed; the same response may be
-                given again.
+        If the caller's gamemaster fails with a `gymnasium.error.Error`, the same response may be
+        given again.
         """
         check_step(action, self._running)
         game = self._game
@@ -93,7 +83,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         failed = bool(game.error)
         return game.observation(0), reward, game.done and not failed, failed, self._info()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> TextArenaEnv:
+    def __deepcopy__(self, memo: dict[int, object]) -> TextArenaEnv:
         # The gamemaster, in the spec and the game, may be a model or a client of a service.
         gamemaster = self._game.options.get("gamemaster")
         memo[id(gamemaster)] = gamemaster
@@ -102,7 +92,7 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         vars(twin).update(deepcopy(vars(self), memo))
         return twin
 
-    def _info(self) -> dict[str, Any]:
+    def _info(self) -> Info:
         """Return the keys of this suite's games, and TextArena's own.
 
         - `success`: the game ended with a reward of at least 1;

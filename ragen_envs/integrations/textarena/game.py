@@ -4,27 +4,39 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from threading import RLock
-from typing import Any
 
 import numpy as np
 import textarena  # type: ignore[import-untyped]
 from gymnasium.error import Error
+from gymnasium.spaces import Text
 from textarena.envs.registration import ENV_REGISTRY  # type: ignore[import-untyped]
 from textarena.envs.utils.jury import OpenRouterJury  # type: ignore[import-untyped]
 from textarena.envs.utils.word_lists import EnglishDictionary  # type: ignore[import-untyped]
 
+from ragen_envs.core.text_env import MAX_ACTION, PRINTABLE
 from ragen_envs.integrations.textarena.gamemaster import (
     Gamemaster,
-    check_gamemaster,
     has_gamemaster,
     make_with,
 )
-from ragen_envs.integrations.textarena.text import fit_to_space, write_transcript
 
+# Characters other than printable ASCII and line breaks in the sources of TextArena 0.7.4's games.
+_SYMBOLS = (
+    "±·»Å×ßáãäåçèéëíñóôöúüāăēīŚș‑–—―‘’“”•…ℹ←↑→↓↔∈√≤≥⌨⏳─│┌┐└┘├┤┬┴┼╭╮╯╰╱╲█▔▢▫○●★♔♕♖♗♘♙♚♛♜♝♞♟♠♣♥♦⚕⚠⚪⚫"  # noqa: RUF001
+    "✂✅✔❌❓❤➜⬛⬜🃏🌊🌾🎉🎮🎯🎰🎴🏁🏆🏪👤👨💀💎💡💦💬💰💸📄📊📋📖📜🔄🔍🔥🔲🔴🕵🗣🗳😈🟢🟥🟨🟩🤐🥇🥈🥉🧑🧠🪦🪨"
+    "\u200d\ufe0f"
+)
+REPLACEMENT = "\ufffd"
+"""Replaces each character outside `CHARSET`; no game's source contains it."""
+CHARSET = PRINTABLE | frozenset(_SYMBOLS) | {"\t", REPLACEMENT}
+"""The characters of observations."""
+MAX_OBSERVATION = 32768
+"""Maximum length of an observation; a longer one loses its middle."""
+_GAP = "\n[...]\n"
 # Constant attributes of games, which copies share: dictionaries are large, and agents and juries
 # are clients of services, which cannot be copied.
 _SHARED = (EnglishDictionary, textarena.Agent, OpenRouterJury)
@@ -43,6 +55,44 @@ _INVALID = -1.0
 
 
 _LOCK = RLock()
+SEEDS = 1 << 62
+"""Upper bound of drawn seeds."""
+
+
+def observation_space() -> Text:
+    """Return a new space that contains every text of `fit_to_space`."""
+    return Text(MAX_OBSERVATION, min_length=0, charset="".join(sorted(CHARSET)))
+
+
+def action_space() -> Text:
+    """Return a new space of responses; `step` accepts any str."""
+    return Text(MAX_ACTION, min_length=0, charset="".join(sorted(PRINTABLE)))
+
+
+def write_transcript(
+    messages: Iterable[tuple[int, str, object]], player: int, roles: Mapping[int, str]
+) -> str:
+    """Write messages as TextArena's `LLMObservationWrapper` does, one below the other.
+
+    A message has a sender, a text and a type. The player's own messages are left out.
+    """
+    names = {textarena.GAME_ID: "GAME", **roles}
+    answer = textarena.ObservationType.PLAYER_ACTION
+    return "\n".join(
+        f"[{names.get(sender, f'Player {sender}')}] {text}"
+        for sender, text, kind in messages
+        if not (sender == player and kind is answer)
+    )
+
+
+def fit_to_space(text: str) -> str:
+    """Return the text with only the characters and length of the observation space."""
+    if not CHARSET.issuperset(text):
+        text = "".join(c if c in CHARSET else REPLACEMENT for c in text)
+    if len(text) > MAX_OBSERVATION:
+        half = (MAX_OBSERVATION - len(_GAP)) // 2
+        text = text[:half] + _GAP + text[-half:]
+    return text
 
 
 class RandomState:
@@ -76,10 +126,7 @@ class RandomState:
 class TextArenaGame:
     """A game of TextArena's registry, for a number of players.
 
-    Args:
-        env_id: Id in TextArena's registry.
-        num_players: Number of players.
-        options: Arguments of the game's constructor, and its gamemaster.
+    `options` are arguments of the game's constructor, and its gamemaster.
 
     Raises:
         TypeError: The gamemaster is not a function.
@@ -87,7 +134,7 @@ class TextArenaGame:
         gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
 
-    def __init__(self, env_id: str, num_players: int, options: dict[str, Any]) -> None:
+    def __init__(self, env_id: str, num_players: int, options: Mapping[str, object]) -> None:
         if env_id not in ENV_REGISTRY:
             raise ValueError(f"TextArena {textarena.__version__} has no game {env_id!r}")
         self.env_id, self.num_players, self.options = env_id, num_players, options
@@ -98,11 +145,7 @@ class TextArenaGame:
         """Responses of the players in this episode."""
 
     def reset(self, seed: int) -> None:
-        """Start an episode that depends on the seed only.
-
-        Raises:
-            gymnasium.error.Error: The game does not take the number of players.
-        """
+        """Start an episode that depends on the seed only."""
         state = RandomState(seed)
         with state.activated():
             env = _copy(self._pristine)
@@ -115,8 +158,10 @@ class TextArenaGame:
                 ) from error
             self._random, self._env, self._core = state, env, _unwrap(env)
             self.seed, self.actions, self.done, self.error = seed, [], False, ""
-            self.step_info: dict[str, Any] = {}
-            self._unread: dict[int, list[Any]] = {p: [] for p in range(self.num_players)}
+            self.step_info: dict[str, object] = {}
+            self._unread: dict[int, list[textarena.Message]] = {
+                p: [] for p in range(self.num_players)
+            }
             self._read_messages()
 
     def step(self, action: str) -> bool:
@@ -150,7 +195,7 @@ class TextArenaGame:
         return fit_to_space(text)
 
     @property
-    def state(self) -> Any:
+    def state(self) -> textarena.State:
         """TextArena's state of the game."""
         return self._core.state
 
@@ -165,7 +210,7 @@ class TextArenaGame:
         reward = (self.state.rewards or {}).get(player, 0.0)
         return _INVALID if isinstance(reward, str) or not math.isfinite(reward) else float(reward)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> TextArenaGame:
+    def __deepcopy__(self, memo: dict[int, object]) -> TextArenaGame:
         twin = object.__new__(TextArenaGame)
         memo[id(self)] = twin
         shared = ("_pristine", "_env", "_core", "options")
@@ -176,49 +221,44 @@ class TextArenaGame:
             twin._core = _unwrap(twin._env)
         return twin
 
-    @property
-    def _replies(self) -> list[str]:
-        """The gamemaster's replies in this episode, which may differ if asked again."""
+    @classmethod
+    def replay(
+        cls,
+        env_id: str,
+        num_players: int,
+        options: Mapping[str, object],
+        seed: int | None,
+        actions: Iterable[str],
+        replies: Sequence[str],
+    ) -> TextArenaGame:
+        """Return a game after an episode's responses, with the gamemaster's replies in it."""
+        game = TextArenaGame(env_id, num_players, options)
+        if seed is not None:
+            game.reset(seed)
+            if replies:
+                game._core.gamemaster.repeat(replies)
+            for action in actions:
+                game.step(action)
+        return game
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # TextArena's wrappers cannot be pickled, so the episode is replayed instead. The gamemaster
+        # repeats its replies, which may differ if asked again.
         gamemaster = None if self.seed is None else getattr(self._core, "gamemaster", None)
-        return gamemaster.replies if isinstance(gamemaster, Gamemaster) else []
-
-    def __reduce__(self) -> Any:
-        # TextArena's wrappers cannot be pickled, so the episode is replayed instead.
-        episode = None if self.seed is None else (self.seed, self.actions, self._replies)
-        return _replay, (self.env_id, self.num_players, self.options, episode)
-
-    def replay(self, seed: int, actions: Sequence[str], replies: Sequence[str]) -> None:
-        """Replay an episode.
-
-        Args:
-            seed: Seed of the episode.
-            actions: Responses of the players.
-            replies: Replies of the gamemaster.
-        """
-        self.reset(seed)
-        if replies:
-            self._core.gamemaster.repeat(replies)
-        for action in actions:
-            self.step(action)
+        replies = gamemaster.replies if isinstance(gamemaster, Gamemaster) else []
+        episode = self.seed, self.actions, replies
+        return TextArenaGame.replay, (self.env_id, self.num_players, self.options, *episode)
 
 
-def _replay(
-    env_id: str,
-    num_players: int,
-    options: dict[str, Any],
-    episode: tuple[int, list[str], list[str]] | None,
-) -> TextArenaGame:
-    game = TextArenaGame(env_id, num_players, options)
-    if episode is not None:
-        game.replay(*episode)
-    return game
-
-
-def _make(env_id: str, options: dict[str, Any]) -> Any:
-    arguments = {name: option for name, option in options.items() if name != "gamemaster"}
-    gamemaster = options.get("gamemaster")
-    if gamemaster is not None:
-        check_gamemaster(env_id, gamemaster)
+def _make(env_id: str, options: Mapping[str, object]) -> textarena.Env:
+    arguments = dict(options)
+    gamemaster = arguments.pop("gamemaster", None)
+    if gamemaster is not None and gamemaster != "rule" and not callable(gamemaster):
+        raise TypeError(
+            f'gamemaster must be a function from str to str, or "rule", got {gamemaster!r}'
+        )
+    if gamemaster is not None and not has_gamemaster(env_id):
+        raise ValueError(f"TextArena's {env_id} has no gamemaster")
     try:
         if gamemaster is not None:
             return make_with(gamemaster, env_id, arguments)
@@ -236,12 +276,12 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
-def _unwrap(env: Any) -> Any:
+def _unwrap(env: textarena.Env) -> textarena.Env:
     while isinstance(env, textarena.Wrapper):
         env = env.env
     return env
 
 
-def _copy(env: Any) -> Any:
+def _copy(env: textarena.Env) -> textarena.Env:
     values = vars(_unwrap(env)).values()
     return deepcopy(env, {id(value): value for value in values if isinstance(value, _SHARED)})

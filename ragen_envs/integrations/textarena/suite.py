@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import gymnasium
 import textarena  # type: ignore[import-untyped]
@@ -14,10 +13,10 @@ from textarena.wrappers import (  # type: ignore[import-untyped]
     LLMObservationWrapper,
 )
 
-import ragen_envs  # noqa: F401  (its ids)
 from ragen_envs.core.arguments import noise_seed_of
 from ragen_envs.core.protocol import AnswerFormat
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import AnyTextEnv
+from ragen_envs.core.text_game import Info
 
 
 class SuiteGame(textarena.Env):  # type: ignore[misc]
@@ -25,16 +24,8 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
 
     The player reads the rules and the response format in a PROMPT, then the state in a GAME_BOARD.
     After each response, the feedback is a GAME_MESSAGE and the next state a GAME_BOARD. At the end
-    `close` returns the rewards, {0: the episode's return}, and the game's info.
-
-    Args:
-        game: Id of this suite.
-        split: "train", "val", "test" or "sealed".
-        response_format: "think", "answer" or "plain".
-        noise_seed: Noise of episodes with a seed; rollouts of a group differ in it only.
-
-    Raises:
-        ValueError: An argument is invalid.
+    `close` returns the rewards, {0: the episode's return}, and the game's info. Episodes with a
+    seed have the noise of `noise_seed`.
     """
 
     def __init__(
@@ -44,34 +35,21 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         response_format: AnswerFormat = "think",
         noise_seed: int = 0,
     ) -> None:
-        self.text_env: TextEnv[Any, Any] = gymnasium.make(  # type: ignore[assignment]
+        self.text_env: AnyTextEnv = gymnasium.make(  # type: ignore[assignment]
             game, split=split, response_format=response_format, render_mode="ansi"
         ).unwrapped
         self._noise = {"noise_seed": noise_seed_of({"noise_seed": noise_seed})}
-        self._state: Any = None
+        self._state: textarena.State | None = None
 
     @property
-    def state(self) -> Any:
-        """TextArena's state of the episode.
-
-        Raises:
-            ResetNeeded: No episode has started.
-        """
+    def state(self) -> textarena.State:
+        """TextArena's state of the episode."""
         if self._state is None:
             raise ResetNeeded("the episode never began: call reset() first")
         return self._state
 
     def reset(self, num_players: int = 1, seed: int | None = None) -> None:
-        """Start an episode.
-
-        Args:
-            num_players: 1.
-            seed: Index of the instance in the split; drawn if None.
-
-        Raises:
-            ValueError: `num_players` is not 1, or the seed is a bool.
-            gymnasium.error.Error: The seed is not a non-negative int.
-        """
+        """Start an episode; `seed` is the index of the instance in the split, drawn if None."""
         if num_players != 1:
             raise ValueError(f"this suite's games have 1 player, got {num_players}")
         options = None if seed is None else self._noise
@@ -86,16 +64,10 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
         self._send(board, ObservationType.GAME_BOARD)
         self._rewards: list[float] = []
 
-    def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Take one response, any str.
+    def step(self, action: str) -> tuple[bool, Info]:
+        """Take one response; return whether the episode is over, and the turn's info.
 
-        Returns:
-            Whether the episode is over, and the turn's info with its `reward`, `terminated` and
-            `truncated`.
-
-        Raises:
-            ResetNeeded: No episode is running.
-            TypeError: The response is not a str.
+        The info has the turn's `reward`, `terminated` and `truncated`, too.
         """
         observation, reward, terminated, truncated, info = self.text_env.step(action)
         state, board = self.state, self.get_board_str()
@@ -117,32 +89,28 @@ class SuiteGame(textarena.Env):  # type: ignore[misc]
             total = round(math.fsum(self._rewards), 10)
             state.set_outcome(total, "solved" if info["success"] else "over")
             state.game_info[0] |= info | {"invalid_move": not info["action_is_valid"]}
-        done: tuple[bool, dict[str, Any]] = state.step()
+        done: tuple[bool, Info] = state.step()
         return done
 
     def get_board_str(self) -> str:
-        """Return the current state as text, for TextArena's renderer.
-
-        Raises:
-            ResetNeeded: No episode has started.
-        """
+        """Return the current state as text, for TextArena's renderer."""
         return self.text_env.render() or ""
 
     def _send(self, message: str, kind: ObservationType) -> None:
-        self._state.add_observation(message=message, observation_type=kind)
+        self.state.add_observation(message=message, observation_type=kind)
 
 
 class _OneEpisode:
     """Clears the messages of TextArena's observation wrappers at each reset."""
 
-    env: Any
+    env: textarena.Env
 
     def reset(self, num_players: int = 1, seed: int | None = None) -> None:
         """Start an episode; the arguments are those of `SuiteGame.reset`."""
-        self.full_observations: dict[int, list[Any]] = {}
+        self.full_observations: dict[int, list[textarena.Message]] = {}
         self.env.reset(num_players=num_players, seed=seed)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         # The default would call TextArena's `__getattr__`, which recurses without end.
         vars(self).update(state)
 

@@ -10,19 +10,17 @@ Conversely, `TasksetEnv` is a Gymnasium environment of any taskset of verifiers.
 
 from ragen_envs.core import extras
 
-try:
+with extras.required("ragen_envs.integrations.verifiers", "verifiers", "verifiers"):
     import verifiers as _verifiers  # noqa: F401
-except ModuleNotFoundError as missing:
-    if missing.name != "verifiers":
-        raise
-    raise extras.missing("ragen_envs.integrations.verifiers", "verifiers", "verifiers") from None
 
-from ragen_envs.integrations.verifiers.env import TextEnvHarness, TextGameConfig, TextGameEnv
 from ragen_envs.integrations.verifiers.taskset import (
     TextEnvConfig,
     TextEnvData,
+    TextEnvHarness,
     TextEnvTask,
     TextEnvTaskset,
+    TextGameConfig,
+    TextGameEnv,
 )
 from ragen_envs.integrations.verifiers.taskset_env import TasksetEnv
 

@@ -1,17 +1,24 @@
-"""The taskset and its tasks: instances of an environment, each with several noise seeds."""
+"""The taskset, its environment and the harness of its model.
+
+Tasks are the instances of an environment, each with several noise seeds. A task's episode is one
+conversation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Self
 
+import httpx
 import verifiers.v1 as vf
 from pydantic import Field, model_validator
+from verifiers.v1.dialects.chat import message_to_wire
 
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import Episode, tasks
 from ragen_envs.registration import find_reference
 
@@ -22,15 +29,9 @@ or the budget ended it, success and score if known, and the last observation, wh
 
 
 class TextEnvData(vf.TaskData):  # type: ignore[misc]
-    """The data of a task; `prompt` is the first observation.
+    """The data of a task; `prompt` is the first observation, `rollout` the noise seed.
 
-    Attributes:
-        env: Id in Gymnasium's registry, or MODULE:ID.
-        seed: Index of the instance in the split.
-        rollout: The noise seed.
-        split: Split of the instance.
-        response_format: Format of the responses.
-        group: Name of the instance, whose tasks differ in their noise only.
+    `group` names the instance, whose tasks differ in their noise only.
     """
 
     env: str
@@ -41,7 +42,7 @@ class TextEnvData(vf.TaskData):  # type: ignore[misc]
     group: str
 
 
-def summarize(episode: Episode) -> dict[str, Any]:
+def summarize(episode: Episode) -> Info:
     """Return the summary of an episode so far, see `EPISODE_KEY`."""
     last = episode.turns[-1]
     return {
@@ -120,11 +121,7 @@ class TextEnvConfig(vf.TasksetConfig):  # type: ignore[misc]
         return self
 
     def episode(self) -> Episode:
-        """Return an environment of the tasks.
-
-        Raises:
-            ValueError: It cannot be made.
-        """
+        """Return an environment of the tasks; raises ValueError if it cannot be made."""
         return Episode(self.env, self.split, self.response_format)
 
 
@@ -144,9 +141,10 @@ class TextEnvTaskset(vf.Taskset[TextEnvTask, TextEnvConfig]):  # type: ignore[mi
             first_seed=config.first_seed,
         ):
             group = f"{task.env}/{task.split}/{task.seed}"
+            name = f"{group}/{task.noise_seed}"
             data = TextEnvData(
-                id=f"{group}/{task.noise_seed}",
-                name=f"{group}/{task.noise_seed}",
+                id=name,
+                name=name,
                 prompt=episode.reset(task.seed, task.noise_seed),
                 env=task.env,
                 seed=task.seed,
@@ -157,3 +155,68 @@ class TextEnvTaskset(vf.Taskset[TextEnvTask, TextEnvConfig]):  # type: ignore[mi
             )
             yield TextEnvTask(data, config.task)
         episode.close()
+
+
+class TextGameConfig(vf.EnvConfig):  # type: ignore[misc]
+    """The player; by default the harness of this plugin."""
+
+    agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+
+
+class TextGameEnv(vf.Env[TextGameConfig]):  # type: ignore[misc]
+    """Plays a task's episode: each response is a turn, each observation a user message."""
+
+    async def run(self, task: TextEnvTask, agents: vf.Agents) -> None:
+        """Play one episode, and store its summary in the trace's `info`."""
+        episode = task.episode()
+        try:
+            async with agents.agent.interaction(task) as interaction:
+                reply = await interaction.turn()
+                while not reply.terminated:
+                    turn = episode.step(reply.messages[-1].content or "")
+                    interaction.trace.info[EPISODE_KEY] = summarize(episode)
+                    if turn.done:
+                        break
+                    reply = await interaction.turn(turn.observation)
+        finally:
+            episode.close()
+
+
+class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
+    """A chat without tools, whose requests go through verifiers' interception.
+
+    verifiers' own such harness, `null`, starts a program and downloads its packages each turn.
+    """
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,  # noqa: ARG002 (verifiers')
+        runtime: vf.Runtime,  # noqa: ARG002
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],  # noqa: ARG002
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        """Request one completion of the conversation in `data`."""
+        system, prompt = self.resolve_prompt(data)
+        messages = [{"role": "system", "content": system}] if system else []
+        if isinstance(prompt, str):
+            messages.append({"role": "user", "content": prompt})
+        else:
+            messages += map(message_to_wire, prompt)
+        # The interception is on this machine by plain HTTP. It needs no proxy, and no certificates,
+        # which take 20 ms to read.
+        async with httpx.AsyncClient(timeout=None, trust_env=False, verify=False) as client:
+            response = await client.post(
+                f"{endpoint}/chat/completions",
+                headers={"Authorization": f"Bearer {secret}"},
+                json={"model": ctx.model, "messages": messages},
+            )
+        response.raise_for_status()
+        return vf.ProgramResult(0, "", "")

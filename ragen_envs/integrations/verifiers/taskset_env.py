@@ -2,22 +2,88 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
+from functools import cache
 from itertools import islice
-from typing import Any
+from queue import Empty, SimpleQueue
+from threading import Thread
 
 import gymnasium
 import verifiers.v1 as vf
+from aiohttp import web
 from verifiers.v1.clients import EvalClientConfig, ModelContext
 from verifiers.v1.env import Env, RunSlot
 from verifiers.v1.utils.loaders import env_config_type, load_environment
 
-from ragen_envs.integrations.bridging.third_party import actions, check_step, observations, sendable
-from ragen_envs.integrations.verifiers.model_server import Messages, ModelServer, run_in_loop
+from ragen_envs.core.text_game import Info
+from ragen_envs.integrations.bridging import actions, check_step, observations, sendable
 
+Messages = list[Info]
 _PLAYER = {"harness": {"id": "ragen-verifiers"}, "runtime": {"type": "subprocess"}}
 """Settings of the agent: a chat in this process."""
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """Return the process's event loop of all episodes, as in verifiers' own commands."""
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="verifiers", daemon=True).start()
+    return loop
+
+
+class _ModelServer:
+    """A chat completions server; the caller reads each request and gives the response.
+
+    `requests` holds the conversation of each request, and None after the last one.
+    """
+
+    def __init__(self) -> None:
+        self.requests: SimpleQueue[Messages | None] = SimpleQueue()
+        self._response: asyncio.Future[str | None] | None = None
+        self._closed = False
+
+    def respond(self, text: str | None) -> None:
+        """Respond to the pending request; None rejects it."""
+        pending, self._response = self._response, None
+        if pending is not None:
+            _loop().call_soon_threadsafe(pending.set_result, text)
+
+    def close(self) -> None:
+        """Reject this and all later requests."""
+        self._closed = True
+        self.respond(None)
+
+    async def listen(self) -> tuple[web.AppRunner, str]:
+        """Start the server; return its runner, which needs a cleanup, and its address."""
+        app = web.Application(client_max_size=1 << 30)
+        app.router.add_post("/chat/completions", self._handle)
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        port = runner.addresses[0][1]
+        return runner, f"http://127.0.0.1:{port}"
+
+    async def _handle(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        self._response = pending = asyncio.get_running_loop().create_future()
+        self.requests.put(body["messages"])
+        text = None if self._closed else await pending
+        if text is None:
+            return web.json_response({"error": {"message": "the player left"}}, status=400)
+        message = {"role": "assistant", "content": text}
+        return web.json_response(
+            {
+                "id": "played",
+                "object": "chat.completion",
+                "created": 0,
+                "model": body["model"],
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+            }
+        )
 
 
 class TasksetEnv(gymnasium.Env[str, str]):
@@ -42,12 +108,12 @@ class TasksetEnv(gymnasium.Env[str, str]):
         ValueError: Verifiers rejects the settings, or the `Env` has several agents.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: Info = {"render_modes": []}
 
     def __init__(
         self,
         taskset: str,
-        options: dict[str, Any] | None = None,
+        options: Info | None = None,
         *,
         env_id: str = "",
         tasks: int = 64,
@@ -62,21 +128,14 @@ class TasksetEnv(gymnasium.Env[str, str]):
         self._number: int | None = None
         self._responses: list[str] = []
         self._running = False
-        self._forget()
+        self._env: Env | None = None
+        self._episode: Future[vf.Episode] | None = None
+        self._server: _ModelServer | None = None
+        self._loaded: list[vf.Task] | None = None
+        self._unread: Iterator[vf.Task] | None = None
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        """Start a task.
-
-        Args:
-            seed: Number of the task; drawn from `np_random` if None.
-            options: Must be empty.
-
-        Raises:
-            ValueError: An option is given.
-            gymnasium.error.Error: Verifiers does not start the task.
-        """
+    def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
+        """Start the task of number `seed`, drawn from `np_random` if None, without options."""
         if options:
             raise ValueError(f"unknown reset options {sorted(options)}; a taskset takes none")
         super().reset(seed=seed)
@@ -87,16 +146,10 @@ class TasksetEnv(gymnasium.Env[str, str]):
             raise gymnasium.error.Error(f"task {drawn} requests no completion")
         return _new_text(request), {}
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Give the model's response.
+    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
+        """Give the model's response; a lone surrogate, which UTF-8 cannot encode, is sent as "?".
 
-        Args:
-            action: The response. A lone surrogate, which UTF-8 cannot encode, is sent as "?".
-
-        Raises:
-            ResetNeeded: No episode is running.
-            TypeError: The response is not a str.
-            gymnasium.error.Error: The task fails, with verifiers' error.
+        If the task fails, verifiers' error is a `gymnasium.error.Error`.
         """
         check_step(action, self._running)
         if self._episode is None:
@@ -113,34 +166,22 @@ class TasksetEnv(gymnasium.Env[str, str]):
         return "", float(trace.reward), not truncated, truncated, {**trace.info, **result}
 
     def close(self) -> None:
-        """End the task."""
+        """End the task by rejecting its requests."""
         self._running = False
-        self._abandon()
-
-    def __getstate__(self) -> dict[str, Any]:
-        live = ("_env", "_episode", "_server", "_loaded", "_unread")
-        return {**vars(self), **dict.fromkeys(live)}
-
-    def _forget(self) -> None:
-        """Drop all objects of a running episode."""
-        self._env: Env[Any] | None = None
-        self._episode: Future[vf.Episode] | None = None
-        self._server: ModelServer | None = None
-        self._loaded: list[vf.Task] | None = None
-        self._unread: Iterator[vf.Task] | None = None
-
-    def _abandon(self) -> None:
-        """End the running episode by rejecting its requests."""
         if self._episode is not None and self._server is not None:
             self._server.close()
             wait([self._episode], self._timeout)
             self._episode = self._server = None
 
+    def __getstate__(self) -> dict[str, object]:
+        live = ("_env", "_episode", "_server", "_loaded", "_unread")
+        return {**vars(self), **dict.fromkeys(live)}
+
     def _start(self) -> Messages | None:
         """Start the task in the loop, and return the first request."""
-        self._abandon()
-        server = self._server = ModelServer()
-        self._episode = run_in_loop(self._play(server))
+        self.close()
+        server = self._server = _ModelServer()
+        self._episode = asyncio.run_coroutine_threadsafe(self._play(server), _loop())
         self._episode.add_done_callback(lambda _: server.requests.put(None))
         self._running = True
         return self._next_request()
@@ -151,13 +192,15 @@ class TasksetEnv(gymnasium.Env[str, str]):
         return self._next_request()
 
     def _next_request(self) -> Messages | None:
-        """Return the next request; None at the end."""
+        """Return the conversation of the next request; None at the end."""
         assert self._server is not None
         try:
-            request = self._server.next_request(self._timeout)
-        except TimeoutError as error:
+            request = self._server.requests.get(timeout=self._timeout)
+        except Empty:
             self.close()
-            raise gymnasium.error.Error(str(error)) from None
+            raise gymnasium.error.Error(
+                f"verifiers sent no request within {self._timeout:g} seconds"
+            ) from None
         if request is None:
             self._running = False
             self._read_trace()
@@ -173,7 +216,7 @@ class TasksetEnv(gymnasium.Env[str, str]):
             raise gymnasium.error.Error(f"task {self._number}: {reasons}")
         return episode.traces[0]
 
-    async def _play(self, server: ModelServer) -> vf.Episode:
+    async def _play(self, server: _ModelServer) -> vf.Episode:
         """Run verifiers' episode of the task, with the server as its model."""
         if self._env is None:
             self._env = load_environment(self._config)
@@ -199,7 +242,7 @@ class TasksetEnv(gymnasium.Env[str, str]):
         return self._loaded[self._number % self._count % len(self._loaded)]
 
 
-def _config(taskset: str, options: dict[str, Any], env_id: str) -> vf.EnvConfig:
+def _config(taskset: str, options: Info, env_id: str) -> vf.EnvConfig:
     kind = env_config_type(taskset, env_id)
     agents = [
         name for name, f in kind.model_fields.items() if isinstance(f.default, vf.AgentConfig)
@@ -215,10 +258,9 @@ def _config(taskset: str, options: dict[str, Any], env_id: str) -> vf.EnvConfig:
 def _new_text(messages: Messages) -> str:
     """Return the texts of the messages since the last response."""
     since = 1 + max((i for i, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
-    return "\n\n".join(_text(message["content"]) for message in messages[since:])
-
-
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(part["text"] for part in content or () if part.get("type") == "text")
+    texts = []
+    for message in messages[since:]:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
+        texts.append("\n".join(part["text"] for part in parts if part.get("type") == "text"))
+    return "\n\n".join(texts)

@@ -1,7 +1,7 @@
 """Episodes from scripted answers, recorded and replayed."""
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.models import Completion

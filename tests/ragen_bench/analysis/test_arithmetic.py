@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.analysis import analyse
-from ragen_bench.analysis.arithmetic import claims_of_arithmetic
+from ragen_bench.analysis.reasoning import claims_of_arithmetic
 from ragen_bench.runs.directory import RunDirectory
 from tests.ragen_bench.analysis.support import config, record
 

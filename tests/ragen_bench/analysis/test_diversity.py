@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.analysis.diversity import compression_ratio, distinct_fraction, measure_diversity
+from ragen_bench.analysis.reasoning import compression_ratio, distinct_fraction, measure_diversity
 
 
 def test_one_template_and_no_template():
@@ -23,7 +23,7 @@ def test_one_template_and_no_template():
     ("texts", "n", "expected"),
     [
         (["a b a b"], 1, 0.5),
-        (["a b a b"], 2, 2 / 3),
+        (["a b a b"], 2, 0.666667),
         (["a b a b"], 3, 1),
         (["a B", "A b"], 2, 0.5),
         (["a", "b"], 2, None),

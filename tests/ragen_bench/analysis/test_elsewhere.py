@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.elsewhere import TruthElsewhere
+from ragen_bench.analysis.reasoning import TruthElsewhere
 from ragen_envs.core.scene import Scene
 
 ABOVE, BELOW = "The goal is above me.", "The goal is below me."

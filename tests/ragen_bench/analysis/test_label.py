@@ -3,8 +3,7 @@
 import pytest
 
 from ragen_bench.analysis import Failure, find_failure
-from ragen_bench.analysis.failures import COMMON
-from ragen_bench.analysis.labelers import find_labeler, find_labels
+from ragen_bench.analysis.failures import COMMON, find_labeler, find_labels
 from ragen_bench.models import Completion
 from ragen_envs.core.failures import FailureLabeler
 from ragen_envs.registration import GAMES, IDS

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from tests.ragen_bench.analysis.support import config, moves, played, record
 

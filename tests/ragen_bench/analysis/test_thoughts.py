@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.analysis.claims import claims_of
+from ragen_bench.analysis.claims import LONGEST_THOUGHT, claims_of
 from ragen_bench.analysis.plans import is_followed, read_plan
-from ragen_bench.analysis.words import LONGEST_THOUGHT
 from ragen_envs.core.scene import Scene
 from ragen_envs.games.cube.rules import ACTIONS as TURNS
 from ragen_envs.games.frozen_lake.rules import ACTIONS as CLOCKWISE

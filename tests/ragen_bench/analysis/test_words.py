@@ -7,7 +7,7 @@ from re._parser import SubPattern, parse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.analysis.words import _END, split_sentences
+from ragen_bench.analysis.claims import _END, split_sentences
 
 BY_BACKTRACKING = re.compile(r"[.!?;\n]+(?:\s|$)|\n")
 """The rule in its shortest form, which is quadratic in a run of marks."""

@@ -7,7 +7,7 @@ from inspect_ai.scorer import SampleScore, Score
 
 import ragen_bench
 from ragen_bench.inspect import envs, quick
-from ragen_bench.inspect.figures import normalised
+from ragen_bench.inspect.scoring import normalised
 from tests.ragen_bench.inspect import replaying  # noqa: F401 (registers the model API)
 from tests.ragen_bench.inspect.support import expected, figures
 

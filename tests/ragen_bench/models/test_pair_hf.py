@@ -9,8 +9,7 @@ from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion
 from ragen_bench.models.hf.model import HFModel, SlotEngine
-from ragen_bench.opponents.opponent import Opponent, make_answerer
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair, Opponent, make_answerer
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 

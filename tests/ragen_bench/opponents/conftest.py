@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair
 
 from .support import finish
 from .test_pair import Batched

@@ -3,10 +3,9 @@
 import pytest
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.label import find_failure
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.failures import find_failure, find_labeler
 from ragen_bench.episodes.replay import Replayer
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 
 from .support import GAME, Said, asks, finish

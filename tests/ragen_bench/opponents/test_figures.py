@@ -3,8 +3,7 @@
 import pytest
 
 from ragen_bench.models import resolve
-from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair, Opponent
 from ragen_bench.pages.report import write_report
 from ragen_bench.scores.cost import Price, Prices
 from ragen_bench.scores.summary import compute_baseline, compute_floor_and_ceiling, summarise

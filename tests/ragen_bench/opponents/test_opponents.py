@@ -8,8 +8,7 @@ import pytest
 from ragen_bench.audit.doctor import examine
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
-from ragen_bench.opponents.opponent import Opponent, load, make_answerer
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair, Opponent, load, make_answerer
 
 from .support import BASE, GAME, Said, finish
 

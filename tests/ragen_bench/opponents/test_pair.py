@@ -14,7 +14,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, Request, RequestFailure, Sampling
 from ragen_bench.models.base import CallEngine
 from ragen_bench.models.scripted import OracleModel
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 

@@ -8,8 +8,7 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.evaluation import refuse_early
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, resolve
-from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair, Opponent
 from ragen_bench.runs.differences import find_differences
 from ragen_bench.runs.specification import config_differences, config_problem, spec_hash
 from ragen_bench.suites import make_env

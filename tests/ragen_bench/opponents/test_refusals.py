@@ -7,8 +7,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.models import resolve
-from ragen_bench.opponents.opponent import Opponent
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair, Opponent
 from ragen_bench.runs.checked import BadRecordError, read_config, read_episode
 from ragen_bench.runs.specification import config_problem
 from tests.ragen_bench.scores.pairs import compare

@@ -9,7 +9,7 @@ import pytest
 
 from ragen_envs import IDS
 from ragen_envs.cli import main
-from ragen_envs.integrations.openenv.limits import hosts_of, listen
+from ragen_envs.integrations.openenv.served import hosts_of, listen
 from tests.ragen_envs.integrations.openenv.running import client
 
 pytestmark = pytest.mark.slow

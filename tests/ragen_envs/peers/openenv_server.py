@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from ragen_envs.integrations.openenv.limits import listen, url_of
+from ragen_envs.integrations.openenv.served import listen, url_of
 
 NAME = "echo_of_openenv"
 

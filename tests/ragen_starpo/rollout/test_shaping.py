@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_bench.analysis import replay_episode
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ragen_bench.analysis.claims import claims_of
-from ragen_bench.analysis.labelers import find_labeler
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.analysis.plans import is_followed, read_plan
 from ragen_bench.analysis.reasoning import read_thought
 from ragen_bench.episodes.episode import Episode

@@ -9,7 +9,7 @@ import pytest
 from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.models import ServerOptions, resolve
 from ragen_bench.models.base import Request
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair
 from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, TOLD, played, records
 

@@ -11,7 +11,7 @@ from ragen_bench.episodes.runner import tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.models.agents.sandbox import sandbox_problem
 from ragen_bench.models.base import Request, Sampling, TurnId, ask_all
-from ragen_bench.opponents.pair import ModelPair
+from ragen_bench.opponents.opponent import ModelPair
 from ragen_bench.suites import make_env
 from tests.ragen_bench.models.own_agent import SAMPLING, played, records
 

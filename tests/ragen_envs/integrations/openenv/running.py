@@ -8,7 +8,7 @@ from threading import Thread
 from openenv.core import GenericEnvClient
 
 from ragen_envs.integrations.openenv import app
-from ragen_envs.integrations.openenv.limits import listen, url_of
+from ragen_envs.integrations.openenv.served import listen, url_of
 from ragen_envs.integrations.openenv.server import server_of
 
 

@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 
 from ragen_envs.integrations.openenv import Limits
-from ragen_envs.integrations.openenv.tasks import MAX_RANGE, PREVIEW
+from ragen_envs.integrations.openenv.environment import MAX_RANGE, PREVIEW
 
 from .running import running
 

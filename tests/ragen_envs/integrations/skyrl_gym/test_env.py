@@ -11,8 +11,8 @@ from skyrl_gym.envs.base_text_env import BaseTextEnv
 from skyrl_gym.metrics import aggregate_for_environment
 
 from ragen_envs.core.policies import oracle_answer
+from ragen_envs.integrations import skyrl_gym as bridge
 from ragen_envs.integrations.bridging import NoiseSeedCounter, tasks
-from ragen_envs.integrations.skyrl_gym import env as bridge
 from ragen_envs.integrations.skyrl_gym import rows
 from tests.ragen_envs.support import IDS, make
 

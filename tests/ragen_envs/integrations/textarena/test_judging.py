@@ -11,8 +11,7 @@ from ragen_envs.games.twenty_questions.env import solver
 from ragen_envs.games.twenty_questions.forms import Guess, answer, say
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.understanding import understand
-from ragen_envs.integrations.textarena.gamemaster import make_with
-from ragen_envs.integrations.textarena.rule import known_words
+from ragen_envs.integrations.textarena.gamemaster import known_words, make_with
 
 PAGE = (Path(__file__).parents[4] / "docs" / "bridges.md").read_text(encoding="utf-8")
 SECTION = " ".join(

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.integrations.textarena import rule_gamemaster
-from ragen_envs.integrations.textarena.gamemaster import make_with
-from ragen_envs.integrations.textarena.rule import known_words
+from ragen_envs.integrations.textarena.gamemaster import known_words, make_with
 
 ASKED = (
     *("Is it an animal?", "is it NOT an animal", "Could you eat it?", "Is it bigger than a car?"),

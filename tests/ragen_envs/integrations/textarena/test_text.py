@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from textarena import ObservationType
 from textarena.envs.registration import ENV_REGISTRY
 
-from ragen_envs.integrations.textarena.text import (
+from ragen_envs.integrations.textarena.game import (
     CHARSET,
     MAX_OBSERVATION,
     fit_to_space,

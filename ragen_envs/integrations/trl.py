@@ -1,27 +1,42 @@
-"""Classes for TRL's `environment_factory`, and the rows of their data set.
+"""The suite's games for TRL's GRPOTrainer, which plays them by tool calls.
 
-A class has a method for each function of its game; transformers reads JSON schemas from their
-signatures.
+Needs the extra `trl`:
+
+    from ragen_envs.integrations.trl import dataset, environment
+    trainer = GRPOTrainer(
+        ...,
+        environment_factory=environment("ragen/Sokoban-v0"),
+        train_dataset=dataset(tasks("ragen/Sokoban-v0", 1000)),
+    )
 """
 
 from __future__ import annotations
 
+from ragen_envs.core import extras
+
+with extras.required("ragen_envs.integrations.trl", "trl", "trl"):
+    import trl  # noqa: F401
+
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from datasets import Dataset
 
-import ragen_envs  # noqa: F401  (its ids)
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ACT, Function
-from ragen_envs.core.text_env import TextEnv
-from ragen_envs.core.tool_calls import Call, CallError, Parameter, TypedFunction
+from ragen_envs.core.text_env import AnyTextEnv, TextEnv
+from ragen_envs.core.text_game import Info
+from ragen_envs.core.tool_calls import Call, CallError, TypedFunction
 from ragen_envs.core.tools import OUT_OF_FORM, answer_of, parameter_of, schemas, takes_several
 from ragen_envs.core.wording import pluralize
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
 
+__all__ = ["ToolEnvironment", "dataset", "environment", "rows"]
+
 Method = Callable[..., str]
+Parameters = dict[str, tuple[object, str]]
+"""Type and description of each parameter."""
 
 
 class ToolEnvironment:
@@ -35,7 +50,7 @@ class ToolEnvironment:
     """
 
     _env: ClassVar[str]
-    _arguments: ClassVar[dict[str, Any]]
+    _arguments: ClassVar[Info]
     _noise_seeds: ClassVar[NoiseSeedCounter]
 
     def __init__(self) -> None:
@@ -49,20 +64,11 @@ class ToolEnvironment:
         split: Split = "train",
         **columns: object,  # noqa: ARG002 (TRL passes all columns of the row)
     ) -> str:
-        """Start the episode of a row of the data set.
+        """Start the episode of a row of the data set; other columns are ignored.
 
-        Args:
-            seed: Index of the instance in the split.
-            rollout: Noise seed. Without one, the n-th episode of an instance in this process takes
-                the n-th, as in a group.
-            split: Split of the instance.
-            columns: Other columns of the row, which are ignored.
-
-        Returns:
-            The first observation, which asks for tool calls; TRL adds it to the prompt.
-
-        Raises:
-            ValueError: An argument is invalid.
+        Without a rollout, the noise seed, the n-th episode of an instance in this process takes the
+        n-th, as in a group. The first observation, which asks for tool calls, is returned; TRL adds
+        it to the prompt.
         """
         episode = self._episodes.get(split)
         if episode is None:
@@ -87,12 +93,22 @@ class ToolEnvironment:
             episode.step(OUT_OF_FORM)
         return episode.total_reward
 
-    def _call(self, name: str, arguments: dict[str, Any]) -> str:
+    def _call(self, name: str, arguments: dict[str, object]) -> str:
         """Take a turn, also for an invalid call, and return the observation."""
         episode = self._current()
         if episode.done:
             raise ValueError("the episode is over")
-        return episode.step(_response(episode.env.unwrapped, name, arguments)).observation
+        env = episode.env.unwrapped
+        if isinstance(env, TextEnv):
+            try:
+                response = answer_of(env, [Call(name, arguments)])
+            except CallError:
+                response = OUT_OF_FORM
+            return episode.step(response).observation
+        action = arguments.get(ACT.parameter)
+        if not isinstance(action, str):
+            raise ValueError(f"{ACT.parameter} is a string, got {action!r}")
+        return episode.step(action).observation
 
     def _current(self) -> Episode:
         if self.episode is None:
@@ -100,7 +116,7 @@ class ToolEnvironment:
         return self.episode
 
 
-def environment(env: str, **options: Any) -> type[ToolEnvironment]:
+def environment(env: str, **options: object) -> type[ToolEnvironment]:
     """Return a class for `environment_factory`.
 
     Its methods have the types and docstrings that TRL and transformers require of tools. If all
@@ -114,7 +130,7 @@ def environment(env: str, **options: Any) -> type[ToolEnvironment]:
     Raises:
         ValueError: The id is not registered, or the environment rejects an argument.
     """
-    inner = Episode(env, **options).env.unwrapped
+    inner = Episode(env, "train", "think", **options).env.unwrapped
     # A third-party environment accepts any text.
     form = {"response_format": "tools"} if isinstance(inner, TextEnv) else {}
     members = {
@@ -124,48 +140,28 @@ def environment(env: str, **options: Any) -> type[ToolEnvironment]:
     }
     # TRL names the rewards' column after the class.
     name = env.rpartition("/")[2]
-    return type(name, (ToolEnvironment,), {**members, **_make_methods(inner)})
+    methods = {ACT.name: _method(ACT, {ACT.parameter: (str, ACT.argument)})}
+    if isinstance(inner, TextEnv):
+        inner.reset(seed=0)
+        methods = {f.name: _method(f, _parameters(inner, f)) for f in inner.functions}
+    return type(name, (ToolEnvironment,), {**members, **methods})
 
 
-def _response(env: Any, name: str, arguments: dict[str, Any]) -> str:
-    """Return the response equivalent to a call."""
-    if isinstance(env, TextEnv):
-        try:
-            return answer_of(env, [Call(name, arguments)])
-        except CallError:
-            return OUT_OF_FORM
-    action = arguments.get(ACT.parameter)
-    if not isinstance(action, str):
-        raise ValueError(f"{ACT.parameter} is a string, got {action!r}")
-    return action
-
-
-def _make_methods(env: Any) -> dict[str, Method]:
-    """Return a method for each function; a third-party environment has only `act`."""
-    if not isinstance(env, TextEnv):
-        return {ACT.name: _method(ACT, {ACT.parameter: (str, ACT.argument)})}
-    env.reset(seed=0)
-    return {function.name: _game_method(env, function) for function in env.functions}
-
-
-def _game_method(env: TextEnv[Any, Any], function: Function | TypedFunction) -> Method:
-    """Return the method of a function; its type lists the actions if they are constant."""
+def _parameters(env: AnyTextEnv, function: Function | TypedFunction) -> Parameters:
+    """Return a function's parameters; the type lists the actions if they are constant."""
     if isinstance(function, TypedFunction):
-        return _method(function, {p.name: (_typed_hint(p), p.about) for p in function.parameters})
+        return {
+            p.name: (Literal[p.choices] if p.choices else int if p.most else str, p.about)
+            for p in function.parameters
+        }
     parameter, hint, about = parameter_of(env, function), _hint(env, function), function.argument
-    if not takes_several(env):
-        return _method(function, {parameter: (hint, about)})
-    most = pluralize(env.budget.max_actions_per_turn, "item")
-    return _method(function, {parameter: (list[hint], f"{about} {most} at most.")})  # type: ignore[valid-type]
+    if takes_several(env):
+        most = pluralize(env.budget.max_actions_per_turn, "item")
+        hint, about = list[hint], f"{about} {most} at most."  # type: ignore[valid-type]
+    return {parameter: (hint, about)}
 
 
-def _typed_hint(parameter: Parameter) -> Any:
-    if parameter.choices:
-        return Literal[parameter.choices]
-    return int if parameter.most else str
-
-
-def _hint(env: TextEnv[Any, Any], function: Function) -> Any:
+def _hint(env: AnyTextEnv, function: Function) -> object:
     """Return the type of one action."""
     if not env.has_fixed_actions:
         return str
@@ -175,12 +171,11 @@ def _hint(env: TextEnv[Any, Any], function: Function) -> Any:
     return Literal[tuple(listed)] if listed else str
 
 
-def _method(function: Function | TypedFunction, parameters: dict[str, tuple[Any, str]]) -> Method:
+def _method(function: Function | TypedFunction, parameters: Parameters) -> Method:
     """Return a method that calls a function, with types and descriptions of its parameters."""
 
-    def call(self: Any, **arguments: Any) -> str:
-        observation: str = self._call(function.name, arguments)
-        return observation
+    def call(self: ToolEnvironment, **arguments: object) -> str:
+        return self._call(function.name, arguments)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     descriptions = "".join(f"    {name}: {about}\n" for name, (_, about) in parameters.items())
@@ -194,7 +189,7 @@ def _method(function: Function | TypedFunction, parameters: dict[str, tuple[Any,
     return call
 
 
-def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, Any]]:
+def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, object]]:
     """Yield a row for each task, of plain values.
 
     A row holds a `prompt` of one empty user message, to which TRL adds the first observation; the

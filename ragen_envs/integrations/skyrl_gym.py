@@ -1,21 +1,33 @@
-"""A text environment with SkyRL-Gym's interface, and the rows of its data set."""
+"""The suite's games as environments of SkyRL-Gym.
+
+Needs the extra `skyrl`. Importing it registers the suite's ids in SkyRL-Gym, and the id "ragen" for
+any other text environment of Gymnasium's registry:
+
+    import skyrl_gym
+    import ragen_envs.integrations.skyrl_gym
+    env = skyrl_gym.make("ragen/Sokoban-v0", env_config={}, extras={"seed": 0})
+"""
 
 from __future__ import annotations
 
+from ragen_envs.core import extras
+
+with extras.required("ragen_envs.integrations.skyrl_gym", "skyrl_gym", "skyrl"):
+    import skyrl_gym  # type: ignore[import-untyped]
+
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
 
 from skyrl_gym.envs.base_text_env import (  # type: ignore[import-untyped]
     BaseTextEnv,
     BaseTextEnvStepOutput,
 )
 
-import ragen_envs  # noqa: F401  (its ids)
 from ragen_envs.core.game_spec import NAMESPACE
-from ragen_envs.core.instances import Split
-from ragen_envs.core.protocol import ResponseFormat
+from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
 from ragen_envs.registration import IDS
+
+__all__ = ["SkyRLEnv", "rows"]
 
 Conversation = list[dict[str, str]]
 _NOISE_SEEDS = NoiseSeedCounter.of_process()
@@ -33,55 +45,47 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             entries are ignored.
         env: The environment's id.
 
-    Attributes:
-        task: The task.
-        episode: Its episode.
-
     Raises:
         ValueError: The row has no seed, or the environment rejects an entry.
     """
 
     def __init__(
         self,
-        env_config: Mapping[str, Any] | None = None,
-        extras: Mapping[str, Any] | None = None,
+        env_config: Mapping[str, object] | None = None,
+        extras: Info | None = None,
         env: str | None = None,
     ) -> None:
         super().__init__()
         row = extras or {}
-        self.task = _task(env or row.get("env"), row)
+        env = env or row.get("env")
+        if env is None:
+            raise ValueError("the row has no env; add one, or use the environment's own id")
+        if "seed" not in row:
+            raise ValueError(
+                "the row has no seed; ragen_envs.integrations.skyrl_gym.rows makes complete rows"
+            )
+        seed, split, noise_seed = row["seed"], row.get("split", "train"), row.get("rollout")
+        if noise_seed is None:
+            noise_seed = _NOISE_SEEDS.next(env, split, seed)
+        self.task = Task(env, seed, noise_seed, split, row.get("response_format", "think"))
         self.episode = Episode(
             self.task.env, self.task.split, self.task.response_format, **dict(env_config or {})
         )
         self.max_turns: int | None = row.get("max_turns")
 
-    def init(self, prompt: Conversation) -> tuple[Conversation, dict[str, Any]]:
-        """Start the episode.
-
-        Args:
-            prompt: The row's messages; may be empty.
-
-        Returns:
-            The messages, the last of which is the first observation, and `Episode.info`.
-
-        Raises:
-            ValueError: The seed or the noise seed is not a non-negative int.
-        """
+    def init(self, prompt: Conversation) -> tuple[Conversation, Info]:
+        """Start the episode; return the row's messages with the first observation, and the info."""
         message = _user(self.episode.reset(self.task.seed, self.task.noise_seed))
         self.turns = 0
         is_present = prompt and prompt[-1] == message
         return [*prompt, *([] if is_present else [message])], self.episode.info
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Take one response.
+        """Take one response; errors are those of `Episode.step`.
 
-        Returns:
-            `observations`, one message, or none at the end; `reward`; `done`; and `metadata`: the
-            `observation`, `terminated`, `truncated` (by the budget or `max_turns`), and the info.
-
-        Raises:
-            ResetNeeded: No episode is running.
-            TypeError: The response is not a str.
+        The output has `observations`, one message, or none at the end; `reward`; `done`; and
+        `metadata`: the `observation`, `terminated`, `truncated` (by the budget or `max_turns`), and
+        the info.
         """
         turn = self.episode.step(action)
         self.turns += 1
@@ -95,7 +99,7 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             metadata={"observation": turn.observation, **ends, **turn.info},
         )
 
-    def get_metrics(self) -> dict[str, Any]:
+    def get_metrics(self) -> dict[str, float]:
         """Return the episode's turns and return, and after its end success and score."""
         score = {name: value for name, value in self.episode.info.items() if name == "score"}
         success = self.episode.success
@@ -111,26 +115,11 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
         self.episode.close()
 
 
-def _task(env: str | None, row: Mapping[str, Any]) -> Task:
-    if env is None:
-        raise ValueError("the row has no env; add one, or use the environment's own id")
-    if "seed" not in row:
-        raise ValueError(
-            "the row has no seed; ragen_envs.integrations.skyrl_gym.rows makes complete rows"
-        )
-    seed, noise_seed = row["seed"], row.get("rollout")
-    split = cast(Split, row.get("split", "train"))
-    if noise_seed is None:
-        noise_seed = _NOISE_SEEDS.next(env, split, seed)
-    response_format = cast(ResponseFormat, row.get("response_format", "think"))
-    return Task(env, seed, noise_seed, split, response_format)
-
-
 def _user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 
-def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, Any]]:
+def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, object]]:
     """Yield a row for each task, of plain values.
 
     A row holds the `prompt` with the first observation, whose length SkyRL filters by, SkyRL's
@@ -159,3 +148,8 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, An
             "split": task.split,
             "response_format": task.response_format,
         }
+
+
+for _id in IDS:
+    skyrl_gym.register(_id, "ragen_envs.integrations.skyrl_gym:SkyRLEnv", {"env": _id})
+skyrl_gym.register(NAMESPACE, "ragen_envs.integrations.skyrl_gym:SkyRLEnv")

@@ -1,23 +1,30 @@
-"""Episodes of an environment, played as text, with the info that other projects may see."""
+"""The core of all bridges to other projects: tasks, and episodes of text."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
+from threading import Lock
 from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec, load_env_creator
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Text
 
 from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.integrations.bridging.task import Task
-from ragen_envs.integrations.bridging.third_party import check_step
+from ragen_envs.core.text_game import Info
 from ragen_envs.registration import register_third_party_games
+
+__all__ = ["Episode", "NoiseSeedCounter", "Task", "Turn", "tasks"]
 
 WHILE_RUNNING = (
     "format_is_valid",
@@ -30,6 +37,94 @@ WHILE_RUNNING = (
 """Keys of `info` that are reported during an episode."""
 AT_THE_END = ("success", "is_success", "score")
 """Keys of `info` that are reported at the end only, since they may reveal the solution."""
+_OBSERVATION = 1 << 20
+"""Maximum characters of an observation."""
+_ACTION = 4096
+"""Maximum characters of a sampled action; `step` takes any length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One instance with one noise seed, in plain values for data sets.
+
+    Attributes:
+        env: Id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
+        seed: Index of the instance in the split.
+        noise_seed: Seed of the noise; the members of a group differ in it only.
+        split: Split of the instance.
+        response_format: Format of the responses.
+    """
+
+    env: str
+    seed: int
+    noise_seed: int = 0
+    split: Split = "train"
+    response_format: AnswerFormat = "think"
+
+
+def tasks(
+    env: str,
+    instances: int,
+    rollouts: int = 1,
+    *,
+    split: Split = "train",
+    response_format: AnswerFormat = "think",
+    first_seed: int = 0,
+) -> Iterator[Task]:
+    """Return the tasks of several instances, the rollouts of an instance one after another.
+
+    Args:
+        env: Id, see `Task`.
+        instances: Number of instances.
+        rollouts: Number of rollouts per instance, with noise seeds from 0.
+        split: Split of the instances.
+        response_format: Format of the responses.
+        first_seed: Seed of the first instance.
+
+    Raises:
+        ValueError: A number is out of range.
+    """
+    for name, value, least in (
+        ("instances", instances, 1),
+        ("rollouts", rollouts, 1),
+        ("first_seed", first_seed, 0),
+    ):
+        if value < least:
+            raise ValueError(f"{name} is at least {least}, got {value}")
+    return (
+        Task(env, seed, noise_seed, split, response_format)
+        for seed in range(first_seed, first_seed + instances)
+        for noise_seed in range(rollouts)
+    )
+
+
+class NoiseSeedCounter:
+    """Counts the episodes of each instance, so that those of a group differ in their noise.
+
+    Args:
+        first: Noise seed of an instance's first episode.
+        step: Increase from one episode to the next.
+    """
+
+    def __init__(self, first: int = 0, step: int = 1) -> None:
+        self._first, self._step = first, step
+        self._begun: Counter[tuple[str, Split, int]] = Counter()
+        self._lock = Lock()
+
+    @classmethod
+    def of_process(cls) -> NoiseSeedCounter:
+        """Return a counter whose seeds no other process of the run uses.
+
+        Launchers such as torchrun set RANK and WORLD_SIZE.
+        """
+        return cls(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
+
+    def next(self, env: str, split: Split, seed: int) -> int:
+        """Return the noise seed of an instance's next episode."""
+        with self._lock:
+            begun = self._begun[env, split, seed]
+            self._begun[env, split, seed] += 1
+        return self._first + begun * self._step
 
 
 class Turn(NamedTuple):
@@ -47,7 +142,7 @@ class Turn(NamedTuple):
     reward: float
     terminated: bool
     truncated: bool
-    info: dict[str, Any]
+    info: Info
 
     @property
     def done(self) -> bool:
@@ -81,8 +176,24 @@ class Episode:
         **options: Any,
     ) -> None:
         self._arguments = (env, split, response_format)
-        self._info: Mapping[str, Any] = {}
-        self.env = _make_env(env, split, response_format, options)
+        self._info: Mapping[str, object] = {}
+        spec = _find_spec(env)
+        maker = spec.entry_point
+        creator = load_env_creator(maker) if isinstance(maker, str) else maker
+        parameters = inspect.signature(creator).parameters if creator else ()
+        for name, value, default in (
+            ("split", split, "train"),
+            ("response_format", response_format, "think"),
+        ):
+            if name in parameters:
+                options[name] = value
+            elif value != default:
+                raise ValueError(f"{env} has no argument {name}; leave it out")
+        try:
+            made = gymnasium.make(spec, disable_env_checker=True, **options)
+        except (TypeError, gymnasium.error.Error) as error:
+            raise ValueError(f"{env} cannot be made: {error}") from error
+        self.env: gymnasium.Env[Any, str] = made
         self.task: Task | None = None
         self.turns: list[Turn] = []
 
@@ -120,10 +231,9 @@ class Episode:
         """
         check_step(response, self.task is not None and not self.done)
         observation, reward, terminated, truncated, self._info = self.env.step(response)
-        over = bool(terminated or truncated)
-        info = _select_info(self._info, over)
-        turn = Turn(observation, float(reward), bool(terminated), bool(truncated), info)
+        turn = Turn(observation, float(reward), bool(terminated), bool(truncated), {})
         self.turns.append(turn)
+        turn.info.update(self.info)
         return turn
 
     @property
@@ -132,9 +242,10 @@ class Episode:
         return bool(self.turns) and self.turns[-1].done
 
     @property
-    def info(self) -> dict[str, Any]:
+    def info(self) -> Info:
         """The current info, see `Turn.info`."""
-        return _select_info(self._info, self.done)
+        names = (*WHILE_RUNNING, *AT_THE_END) if self.done else WHILE_RUNNING
+        return {name: self._info[name] for name in names if name in self._info}
 
     @property
     def total_reward(self) -> float:
@@ -160,9 +271,7 @@ class Episode:
     def oracle(self) -> str:
         """Return the response of the oracle.
 
-        Raises:
-            ValueError: The environment is of another package, which has no oracle.
-            ResetNeeded: No episode is running.
+        An environment of another package has none, which is a ValueError.
         """
         inner = self.env.unwrapped
         if not isinstance(inner, TextEnv):
@@ -172,30 +281,6 @@ class Episode:
     def close(self) -> None:
         """Close the environment."""
         self.env.close()
-
-
-def _select_info(info: Mapping[str, Any], over: bool) -> dict[str, Any]:
-    names = (*WHILE_RUNNING, *AT_THE_END) if over else WHILE_RUNNING
-    return {name: info[name] for name in names if name in info}
-
-
-def _make_env(
-    env: str, split: str, response_format: str, options: dict[str, Any]
-) -> gymnasium.Env[Any, Any]:
-    spec = _find_spec(env)
-    parameters = _parameters(spec)
-    for name, value, default in (
-        ("split", split, "train"),
-        ("response_format", response_format, "think"),
-    ):
-        if name in parameters:
-            options = {**options, name: value}
-        elif value != default:
-            raise ValueError(f"{env} has no argument {name}; leave it out")
-    try:
-        return gymnasium.make(spec, disable_env_checker=True, **options)
-    except (TypeError, gymnasium.error.Error) as error:
-        raise ValueError(f"{env} cannot be made: {error}") from error
 
 
 def _find_spec(env: str) -> EnvSpec:
@@ -214,7 +299,32 @@ def _find_spec(env: str) -> EnvSpec:
         raise ValueError(f"environment {env!r} is not known: {line}{hint}") from None
 
 
-def _parameters(spec: EnvSpec) -> set[str]:
-    maker = spec.entry_point
-    creator = load_env_creator(maker) if isinstance(maker, str) else maker
-    return set(inspect.signature(creator).parameters) if creator else set()
+class AnyText(Text):
+    """Gymnasium's `Text` without a charset, since third-party texts may use any characters."""
+
+    def contains(self, x: object) -> bool:
+        """Whether something is a str that is not too long."""
+        return isinstance(x, str) and len(x) <= self.max_length
+
+
+def observations() -> AnyText:
+    """Return the space of observations."""
+    return AnyText(_OBSERVATION, min_length=0)
+
+
+def actions() -> AnyText:
+    """Return the space of responses."""
+    return AnyText(_ACTION, min_length=0)
+
+
+def check_step(action: object, running: bool) -> None:
+    """Raise the errors of a step: a response that is not a str, or no running episode."""
+    if not isinstance(action, str):
+        raise TypeError(f"a response must be a str, got {type(action).__name__}")
+    if not running:
+        raise ResetNeeded("the episode is over or never began: call reset() first")
+
+
+def sendable(response: str) -> str:
+    """Replace lone surrogates, which JSON in UTF-8 cannot contain, by "?"."""
+    return response.encode(errors="replace").decode()

@@ -1,24 +1,36 @@
-"""A text environment of Gymnasium's registry with GEM's interface."""
+"""The suite's games as environments of GEM.
+
+Needs the extra `gem`. Importing it registers the suite's ids in GEM:
+
+    import gem
+    import ragen_envs.integrations.gem
+    env = gem.make("ragen:Sokoban-v0", split="test")
+"""
 
 from __future__ import annotations
 
+from ragen_envs.core import extras
+
+with extras.required("ragen_envs.integrations.gem", "gem", "gem"):
+    import gem  # type: ignore[import-untyped]
+
 from copy import deepcopy
-from typing import Any
 
-from gem import Env  # type: ignore[import-untyped]
-
-import ragen_envs  # noqa: F401  (its ids)
 from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.policies import random_answer
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import Episode
+from ragen_envs.registration import IDS
+
+__all__ = ["GemEnv"]
 
 _BOUND = 1 << 62
 """Upper bound of random seeds."""
 
 
-class GemEnv(Env):  # type: ignore[misc]
+class GemEnv(gem.Env):  # type: ignore[misc]
     """One environment; actions are whole responses in its format.
 
     Args:
@@ -28,9 +40,6 @@ class GemEnv(Env):  # type: ignore[misc]
         noise_seed: Noise of each episode; rollouts of a group differ in it only.
         seed: Instance of the first `reset` without a seed; `gem.make_vec` gives one.
         options: Extra arguments of the environment.
-
-    Attributes:
-        episode: The current episode.
 
     Raises:
         ValueError: An argument is invalid.
@@ -43,10 +52,10 @@ class GemEnv(Env):  # type: ignore[misc]
         response_format: ResponseFormat = "think",
         noise_seed: int = 0,
         seed: int | None = None,
-        **options: Any,
+        **options: object,
     ) -> None:
         self.episode = Episode(env, split, response_format, **options)
-        self._arguments: dict[str, Any] = {
+        self._arguments: Info = {
             "env": env,
             "split": split,
             "response_format": response_format,
@@ -57,35 +66,24 @@ class GemEnv(Env):  # type: ignore[misc]
         self._noise_seed, self._first_seed = noise_seed, seed
         self._random_count = 0
 
-    def reset(
-        self, seed: int | None = None, *, noise_seed: int | None = None
-    ) -> tuple[str, dict[str, Any]]:
-        """Start an episode; Python's and NumPy's global generators stay as they are.
+    def reset(self, seed: int | None = None, *, noise_seed: int | None = None) -> tuple[str, Info]:
+        """Start an episode; return its first observation and `Episode.info`.
 
-        Args:
-            seed: Index of the instance in the split. Without a seed, the first
-                reset uses the constructor's, and later ones draw theirs from the latest seed.
-            noise_seed: Noise of the episode; by default the constructor's.
-
-        Returns:
-            The first observation, and `Episode.info`.
-
-        Raises:
-            ValueError: A seed is not a non-negative int.
+        Without a seed, the first reset uses the constructor's, and later ones draw theirs from the
+        latest seed. Python's and NumPy's global generators stay as they are. Errors are those of
+        `Episode.reset`.
         """
-        chosen = self._next_seed() if seed is None else seed
+        if seed is None:
+            seed, self._first_seed = self._first_seed, None
+        if seed is None:
+            seed = int(self.episode.env.np_random.integers(_BOUND))
         noise = self._noise_seed if noise_seed is None else noise_seed
-        return self.episode.reset(chosen, noise), self.episode.info
+        return self.episode.reset(seed, noise), self.episode.info
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one response.
+    def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
+        """Take one response; return observation, reward, terminated, truncated and info.
 
-        Returns:
-            Observation, reward, terminated, truncated and info.
-
-        Raises:
-            ResetNeeded: No episode is running.
-            TypeError: The response is not a str.
+        Errors are those of `Episode.step`.
         """
         turn = self.episode.step(action)
         return turn.observation, turn.reward, turn.terminated, turn.truncated, turn.info
@@ -93,9 +91,7 @@ class GemEnv(Env):  # type: ignore[misc]
     def sample_random_action(self) -> str:
         """Return a formatted response with random actions.
 
-        Raises:
-            ResetNeeded: No episode is running.
-            NotImplementedError: The environment is third-party, and lists no actions.
+        A third-party environment, which lists no actions, raises NotImplementedError.
         """
         inner = self.episode.env.unwrapped
         if not isinstance(inner, TextEnv):
@@ -104,18 +100,13 @@ class GemEnv(Env):  # type: ignore[misc]
         self._random_count += 1
         return random_answer(inner, RandomStream("gem", *labels))
 
-    def spawn(self, same_state: bool = False, **kwargs: Any) -> GemEnv:
-        """Return another environment with the same arguments.
+    def spawn(self, same_state: bool = False, **kwargs: object) -> GemEnv:
+        """Return another environment with the same arguments, except those in `kwargs`.
 
-        Args:
-            same_state: Copy the current state, with the same arguments.
-            kwargs: Changed arguments of the constructor, such as `noise_seed`.
-
-        Raises:
-            ValueError: An argument is invalid, or given together with `same_state`.
+        With `same_state` it is a copy of the current state, and other arguments are a ValueError.
         """
         if not same_state:
-            return GemEnv(**{**self._arguments, **kwargs})
+            return GemEnv(**self._arguments | kwargs)
         if kwargs:
             raise ValueError(f"same_state takes no other arguments, got {sorted(kwargs)}")
         return deepcopy(self)
@@ -124,6 +115,6 @@ class GemEnv(Env):  # type: ignore[misc]
         """Release the environment's resources."""
         self.episode.close()
 
-    def _next_seed(self) -> int:
-        seed, self._first_seed = self._first_seed, None
-        return int(self.episode.env.np_random.integers(_BOUND)) if seed is None else seed
+
+for _id in IDS:
+    gem.register(_id.replace("/", ":"), "ragen_envs.integrations.gem:GemEnv", env=_id)
