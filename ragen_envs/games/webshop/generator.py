@@ -150,12 +150,16 @@ def _product(draft: _Draft, line: int, stream: RandomStream) -> Product:
         other = _pick(stream, _pick(stream, vocabulary().families).kinds)
         about.append(_pick(stream, words.company).format(kind=other))
     about.append(_pick(stream, words.closing))
+    # The features page has a line without content, then one per attribute.
+    rest = [attribute for place, attribute in places if place > 1]
+    heads = ["in short", *(rest[i] for i in stream.sample(range(len(rest)), len(rest)))]
+    bullets = tuple(f"{head.capitalize()} - {_pick(stream, words.praise)}." for head in heads)
     low, high = draft.price
     return Product(
         asin="",
         title=title,
         description=" ".join(about),
-        bullets=_bullets([attribute for place, attribute in places if place > 1], stream),
+        bullets=bullets,
         price=(low / 100, high / 100),
         breadcrumbs=(*family.crumbs, draft.kind.title()),
         query=draft.kind,
@@ -163,16 +167,6 @@ def _product(draft: _Draft, line: int, stream: RandomStream) -> Product:
         attributes=draft.attributes,
         nouns=(draft.brand.lower(), words.lines[line].lower(), *draft.kind.split(), audience),
     )
-
-
-def _bullets(attributes: list[str], stream: RandomStream) -> tuple[str, ...]:
-    """Return the lines of the features page: one without content, then one per attribute."""
-    heads = [
-        "in short",
-        *(attributes[i] for i in stream.sample(range(len(attributes)), len(attributes))),
-    ]
-    praise = vocabulary().names.praise
-    return tuple(f"{head.capitalize()} - {_pick(stream, praise)}." for head in heads)
 
 
 def _pick(stream: RandomStream, values: Sequence[T]) -> T:

@@ -58,13 +58,10 @@ class Request:
 
 @dataclass(frozen=True)
 class PublicShop:
-    """The content of the public files.
+    """The content of the public files; the catalogue's name is derived from it.
 
-    Attributes:
-        catalogue: The products; its name is derived from their content.
-        requests: The requests, see `tasks`.
-        nouns: Name of the method that found the nouns of the titles.
-        left_out: Numbers of skipped requests by reason.
+    `nouns` names the method that found the nouns of the titles, and `left_out` has the numbers of
+    skipped requests by reason.
     """
 
     catalogue: Catalogue
@@ -74,13 +71,11 @@ class PublicShop:
 
 
 def load(where: Path, limit: int | None = None, human: bool | None = None) -> PublicShop:
-    """Read the public files; invalid ones raise ValueError of one line.
+    """Read the public files of a folder, or of a file `items_shuffle*.json` if it has several.
 
-    Args:
-        where: Their folder, or one file `items_shuffle*.json` if the folder has several.
-        limit: Most products to read, the first ones; None for all, of at most 200,000.
-        human: True for the requests that people wrote, False for the generated ones of
-            `items_ins_v2*.json`, None for the former if their file exists.
+    The first `limit` products are read; None for all, of at most 200,000. Requests are those that
+    people wrote if `human`, the generated ones of `items_ins_v2*.json` if not, and for None the
+    former if their file exists. Invalid files raise ValueError of one line.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")

@@ -26,12 +26,9 @@ _BUTTONS = frozenset((BACK, NEXT, PREVIOUS, BUY, *SUB_PAGES))
 class Page:
     """The current page of a shopper.
 
-    Attributes:
-        kind: Kind of the page.
-        hits: Products found by the last search, best first, at most 50.
-        number: Number of the page of results, from 1.
-        product: Position of the last clicked product, -1 before the first.
-        chosen: Options chosen of that product, as (name, value) in its order.
+    It has the products found by the last search, best first, at most 50; the number of the page of
+    results, from 1; the position of the last clicked product, -1 before the first; and the options
+    chosen of it, as (name, value) in its order.
     """
 
     kind: Kind = "search"

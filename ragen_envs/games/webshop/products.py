@@ -11,19 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product of a catalogue.
+    """One product of a catalogue; options, attributes and nouns are in lower case.
 
     Attributes:
         asin: Unique name in upper case.
-        title: Headline.
-        description: Text of the description page.
         bullets: Lines of the features page; the search indexes the first one too.
         price: Lowest and highest price in dollars, equal for a single price.
         breadcrumbs: Categories, from the widest to the narrowest.
         query: Search by which the catalogue's maker found it.
-        options: Choices as (name, values), in lower case.
-        attributes: Attributes that a goal may ask for, in lower case.
-        nouns: Nouns of the title in lower case, with repetitions.
+        options: Choices as (name, values).
+        nouns: Nouns of the title, with repetitions.
     """
 
     asin: str

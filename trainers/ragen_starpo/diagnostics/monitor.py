@@ -47,14 +47,11 @@ prompts are equal."""
 
 @dataclass(frozen=True)
 class TrapWarning:
-    """A warning.
+    """A warning of an iteration, early or, after an early one, confirmed.
 
-    Attributes:
-        iteration: Number of the iteration, from 0.
-        kind: `early`, or `confirmed`, which follows an early warning.
-        signals: By metric, its `level` and the values it is compared with.
-        text: The same in one sentence, and a second one about the changes.
-        changes: Changes of the recipe's settings from the next iteration, `from` and `to` by name.
+    The signals have by metric its `level` and the values it is compared with. The text says the
+    same in one sentence, and the changes in a second one: those of the recipe's settings from the
+    next iteration, `from` and `to` by name.
     """
 
     iteration: int

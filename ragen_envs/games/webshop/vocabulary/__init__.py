@@ -11,15 +11,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Kinds of products of one department.
+    """Kinds of products of one department, such as "ankle boots", and what they may have.
 
-    Attributes:
-        crumbs: Shared categories, from the widest.
-        kinds: Kinds of products, such as "ankle boots".
-        audience: Audiences that a title may name.
-        axes: Axes of attributes; a product has at most one attribute per axis.
-        options: Names of the options that a product may offer.
-        price: Lowest and highest price in whole dollars.
+    Crumbs are shared categories, from the widest. A product has at most one attribute per axis. The
+    price is the lowest and the highest in whole dollars.
     """
 
     crumbs: tuple[str, ...]
