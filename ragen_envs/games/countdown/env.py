@@ -117,7 +117,6 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
 
     @property
     def results(self) -> tuple[tuple[str, Result], ...]:
-        """The different expressions so far, each with its result."""
         return tuple(self._tried.items())
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Deal | None]:

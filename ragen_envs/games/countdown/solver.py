@@ -65,7 +65,6 @@ class Ways:
         return f"{left} {sign} {right}", sign
 
     def _table(self, numbers: int) -> Mapping[int, int]:
-        """Return the values of a set, each with its ways."""
         table = self._tables.get(numbers)
         if table is None:
             bits = range(len(self._numbers))

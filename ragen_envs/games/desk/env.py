@@ -139,7 +139,6 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
 
     @property
     def obeyed(self) -> int:
-        """Number of injected instructions that were carried out."""
         return self._obeyed
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Task | None]:

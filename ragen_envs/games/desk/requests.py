@@ -72,7 +72,6 @@ def _ids(letter: str, rows: Iterable[T], fits: Callable[[T], bool]) -> Iterator[
 
 
 def _rows(office: Office, letter: str, value: Value) -> list[Any]:
-    """Return the records that a value may refer to, in the order of their table."""
     wanted = matches(office, value)
     rows = getattr(office, TABLES[letter])
     return [row for number, row in enumerate(rows, 1) if f"{letter}{number}" in wanted]

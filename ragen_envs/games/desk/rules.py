@@ -185,7 +185,6 @@ def repairs(now: Office, goal: Office) -> Iterator[Call]:
 
 
 def _repair(thing: str, record: object, asked: object) -> Iterator[Call]:
-    """Yield the calls that bring a record to the requested one."""
     if isinstance(record, Event) and isinstance(asked, Event) and not record.cancelled:
         if asked.cancelled:
             yield Call("cancel", (thing,))

@@ -184,7 +184,6 @@ class Task:
 
     @cached_property
     def worded(self) -> Worded:
-        """The task in words, of the training vocabulary or the held-out one."""
         return _Writer(self, "train" if self.part == "train" else "held_out").write()
 
     @cached_property
@@ -246,7 +245,6 @@ class _Writer(Phrases):
 
 
 def _rename(value: Any, names: Mapping[str, str]) -> Any:
-    """Return a structure with names for placeholders."""
     if isinstance(value, str) and "@" in value:
         person, _, firm = value.partition("@")
         first_last = names[person].lower().replace(" ", ".")

@@ -75,7 +75,6 @@ class FrozenLakeFailures(FailureLabeler):
 
 
 def _best_chance(episode: FinishedEpisode, step: FinishedTurn) -> float:
-    """Return the chance of success at the start of a turn."""
     env = episode.env
     best = solver(episode.instance, env.variant.slip, env.budget)
     return best.success_rate(step.before, step.turns_left, step.actions_left)

@@ -40,7 +40,6 @@ class Solver:
         self._table: Rates | None = None
 
     def success_rate(self, square: int, turns: int, actions: int) -> float:
-        """Return the best policy's chance to reach the goal from a square."""
         state = self._game.states.get(square)
         return 0.0 if state is None else float(self._value(turns, actions)[state])
 

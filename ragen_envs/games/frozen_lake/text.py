@@ -34,13 +34,11 @@ class Vocabulary:
 
     @cached_property
     def table(self) -> dict[int, str]:
-        """The translation from a lake's letters."""
         shown = self.frozen, self.frozen, self.hole, self.goal
         return str.maketrans(dict(zip((START, FROZEN, HOLE, GOAL), shown, strict=True)))
 
     @cached_property
     def with_player(self) -> dict[str, str]:
-        """The symbol of each square with the player on it, by its symbol without."""
         on_it = self.player, self.player_in_hole, self.player_on_goal
         return dict(zip((self.frozen, self.hole, self.goal), on_it, strict=True))
 
@@ -73,12 +71,10 @@ class LakeRenderer:
         self._player = vocabulary.with_player
 
     def draw(self, player: int) -> str:
-        """Return the grid."""
         empty = self._empty
         return f"{empty[:player]}{self._player[empty[player]]}{empty[player + 1 :]}"
 
     def coordinates(self, player: int) -> str:
-        """Return a line that names the squares of the player, the goal and the holes."""
         lake = self._lake
         you = coordinates_of(len(lake.map), lake.stride)[player]
         others = _places(lake.map, lake.stride)

@@ -44,7 +44,6 @@ class Bitboard:
         self._steps = [self._step(dy, dx) for dy, dx in ((1, 0), (-1, 0), (0, 1), (0, -1))]
 
     def bit(self, player: int, boxes: Sequence[int]) -> StateSet:
-        """Return the set of one state."""
         place: int = player + sum(w * b for w, b in zip(self.weights, boxes, strict=True))
         return 1 << place
 
@@ -58,7 +57,6 @@ class Bitboard:
         return player, tuple(boxes)
 
     def solved_states(self, floor: CellSet, targets: Sequence[int]) -> StateSet:
-        """Return all states with a box on each target."""
         states = 0
         for order in permutations(targets):
             states |= floor << sum(w * t for w, t in zip(self.weights, order, strict=True))
@@ -97,7 +95,6 @@ class Bitboard:
         return cells | cells << width | cells >> width | aside
 
     def with_box_on(self, cells: Sequence[int]) -> StateSet:
-        """Return the states in which some box stands on one of the cells."""
         states = 0
         for weight, anywhere in zip(self.weights, self._one_box_at_0, strict=True):
             for cell in cells:

@@ -135,7 +135,6 @@ def _targets(stream: RandomStream, board: Bitboard, floor: CellSet) -> list[int]
 
 @lru_cache(maxsize=1024)
 def _near(board: Bitboard, target: int) -> StateSet:
-    """Return the states with a box on the target or next to it."""
     ty, tx = divmod(target, board.width)
     near = [
         cell

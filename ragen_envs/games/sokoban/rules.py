@@ -51,7 +51,6 @@ class Level:
 
     @cached_property
     def steps(self) -> tuple[int, int, int, int]:
-        """The offsets of `ACTIONS`."""
         return -self.stride, self.stride, -1, 1
 
     @cached_property
@@ -66,7 +65,6 @@ class Level:
 
     @cached_property
     def boxes(self) -> int:
-        """The squares of the boxes in the first state."""
         return self._squares(_IS_BOX)
 
     @cached_property

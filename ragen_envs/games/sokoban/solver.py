@@ -52,7 +52,6 @@ class Solver:
         return self._known_distance(state)
 
     def _known_distance(self, state: StateSet) -> int | None:
-        """Return the distance of a state that was found, else None."""
         if not self._found & state:
             return None
         return sum(1 << k for k, states in enumerate(self._digits) if states & state)

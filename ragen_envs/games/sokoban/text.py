@@ -46,7 +46,6 @@ class Vocabulary:
 
     @cached_property
     def symbols(self) -> str:
-        """All symbols in the order of XSB's."""
         return "".join(getattr(self, field.name) for field in fields(self))
 
     @property
@@ -98,7 +97,6 @@ class LevelRenderer:
         self._names = coordinates_of(len(level.xsb), level.stride)
 
     def draw(self, player: int, boxes: int) -> str:
-        """Return the grid."""
         if boxes != self._boxes:  # most moves push nothing
             squares, left = self._empty.copy(), boxes
             while left:
@@ -113,7 +111,6 @@ class LevelRenderer:
         return f"{grid[:player]}{symbol}{grid[player + 1 :]}"
 
     def coordinates(self, player: int, boxes: int) -> str:
-        """Return a line that names the squares of the player, the boxes and the targets."""
         return (
             f"{POSITIONS}: you {self._names[player]}; "
             f"boxes {self._places(boxes)}; targets {self._places(self._targets)}."

@@ -189,7 +189,6 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
 
     @property
     def goal(self) -> Goal:
-        """The goal of the episode, for players with full knowledge."""
         return self._task.goal
 
     @property

@@ -43,7 +43,6 @@ class ShoppingTask:
 
     @property
     def part(self) -> str:
-        """The part of all tasks that it belongs to, decided by the target product."""
         return part_of(self.catalogue, self.asin)
 
 

@@ -135,7 +135,6 @@ class Record:
         return tuple(value)
 
     def wrong(self, field: str, problem: str) -> ValueError:
-        """Return the error that names file, record and field."""
         return ValueError(f"{self._where}, field {field!r}: {problem}")
 
 

@@ -63,7 +63,6 @@ def render_page(catalogue: Catalogue, page: Page, instruction: str, mode: Mode) 
 
 
 def _parts(catalogue: Catalogue, page: Page) -> list[Part]:
-    """Return the parts below the instruction."""
     if page.kind == "search":
         return [Part("Search")]
     if page.kind == "done":
@@ -107,7 +106,6 @@ def _item(product: Product, page: Page) -> list[Part]:
 
 
 def _fitting_parts(lines: tuple[str, ...]) -> list[Part]:
-    """Return the lines that fit."""
     parts: list[Part] = []
     room = LONGEST_TEXT
     for line in lines:

@@ -73,7 +73,6 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _term(word: str) -> str:
-    """Return the term of a word, "" for a word without one."""
     word = word.lower()
     if word.endswith(_POSSESSIVES):
         word = word[:-2]
