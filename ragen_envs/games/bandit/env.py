@@ -19,43 +19,30 @@ LOW_POINTS, HIGH_POINTS, HIGH_ODDS = 15, 100, 4
 
 @dataclass(frozen=True)
 class NamedArms:
-    """Two arms in the order of the observation.
-
-    Attributes:
-        names: One steady and one bold name, in either order.
-    """
+    """Two arms in the order of the observation: a steady and a bold name, in either order."""
 
     names: tuple[str, str]
 
     @property
     def steady(self) -> int:
-        """Index of the steady name."""
         return 0 if self.names[0] in STEADY else 1
 
     @cached_property
     def digest(self) -> str:
-        """The content hash, equal for both orders."""
         return content_hash("bandit", "/".join(sorted(self.names)).encode())
 
     @property
     def part(self) -> str:
-        """The part that both names belong to, or "none" if they differ."""
         parts = {part_of(name) for name in self.names}
         return parts.pop() if len(parts) == 1 else "none"
 
 
 @dataclass(frozen=True)
 class BanditVariant:
-    """One environment of the family.
+    """One environment of the family."""
 
-    Attributes:
-        name: Id without its namespace; it also names the random streams.
-        reversed: The bold name is on the low-risk arm.
-        budget: One response with one pull.
-    """
-
-    name: str
-    reversed: bool = False
+    name: str  # id without its namespace; it also names the random streams
+    reversed: bool = False  # the bold name is on the low-risk arm
     budget: Budget = Budget(max_turns=1, max_actions_per_turn=1, max_actions=1)
 
 
@@ -99,19 +86,16 @@ class BanditEnv(TextEnv[BanditVariant, NamedArms]):
     example = EXAMPLE
 
     def generate_instances(self, stream: RandomStream) -> Iterator[NamedArms | None]:
-        """Yield random pairs of a steady and a bold name."""
         while True:
             steady = STEADY[stream.below(len(STEADY))]
             bold = BOLD[stream.below(len(BOLD))]
             yield NamedArms((steady, bold) if stream.below(2) else (bold, steady))
 
     def write_instance(self, instance: NamedArms) -> tuple[str, dict[str, object]]:
-        """Return the names, one per line."""
         return "\n".join(instance.names), {}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> NamedArms:  # noqa: ARG004 (as the hook has it)
-        """Return the arms of two lines."""
         first, second = body.split("\n")
         return NamedArms((first, second))
 

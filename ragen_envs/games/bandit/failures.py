@@ -11,9 +11,7 @@ class BanditFailures(FailureLabeler):
     """Labels episodes of the two-armed bandit."""
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
-        """Return the names of the arms."""
         return tuple(episode.instance.names)
 
     def find_default_failure(self, _episode: FinishedEpisode) -> Failure:
-        """Return the failure of a pull of the worse arm."""
         return Failure("worse_arm", 1)

@@ -31,32 +31,20 @@ class Arms:
 
     @cached_property
     def digest(self) -> str:
-        """The content hash, equal for all orders."""
-        return content_hash(
-            "bandit-multi-pull", ",".join(map(str, sorted(self.percentages))).encode()
-        )
+        ordered = ",".join(map(str, sorted(self.percentages)))
+        return content_hash("bandit-multi-pull", ordered.encode())
 
     @property
     def part(self) -> str:
-        """The part that this instance belongs to."""
         return partition_of(self.digest)
 
 
 @dataclass(frozen=True)
 class MultiPullVariant:
-    """One environment of the family.
+    """One environment of the family."""
 
-    Attributes:
-        name: Id without its namespace; it also names the random streams.
-        arms: Number of arms, two to five.
-        budget: Maximum turns, with one pull each.
-
-    Raises:
-        ValueError: Another number of arms.
-    """
-
-    name: str
-    arms: int = 5
+    name: str  # id without its namespace; it also names the random streams
+    arms: int = 5  # two to five
     budget: Budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
 
     def __post_init__(self) -> None:
@@ -101,21 +89,17 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     has_fixed_actions = True
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Arms | None]:
-        """Yield random win probabilities; None if no arm stands out."""
         while True:
-            drawn = tuple(
-                _PERCENTAGES[stream.below(len(_PERCENTAGES))] for _ in range(self.variant.arms)
-            )
+            rolls = (stream.below(len(_PERCENTAGES)) for _ in range(self.variant.arms))
+            drawn = tuple(_PERCENTAGES[roll] for roll in rolls)
             *_, second, best = sorted(drawn)
             yield Arms(drawn) if best - second >= _LEAST_GAP else None
 
     def write_instance(self, instance: Arms) -> tuple[str, dict[str, object]]:
-        """Return the percentages in one line."""
         return " ".join(map(str, instance.percentages)), {}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Arms:  # noqa: ARG004 (as the hook has it)
-        """Return the arms of a line."""
         return Arms(tuple(map(int, body.split())))
 
     def start_instance(self, instance: Arms) -> ActionReader:

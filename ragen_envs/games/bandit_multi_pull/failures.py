@@ -16,11 +16,9 @@ class MultiPullFailures(FailureLabeler):
     """
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
-        """Return the colours of the arms."""
         return COLOURS[: len(episode.instance.percentages)]
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return how the best arm was missed."""
         chances = episode.instance.percentages
         best = COLOURS[chances.index(max(chances))]
         pulled = [step.actions[0] if step.actions else "" for step in episode.steps]
@@ -29,10 +27,5 @@ class MultiPullFailures(FailureLabeler):
             label = "never_explored"
         else:
             label = "settled_worse" if others >= pulled.count(best) else "explored_too_long"
-        return Failure(label, _lost(pulled, best, episode.env.budget.max_actions))
-
-
-def _lost(pulled: list[str], best: str, pulls: int) -> int:
-    """Return the first turn after which the best arm cannot get more than half of the pulls."""
-    numbers = (n for n, name in enumerate(pulled, start=1) if name != best)
-    return list(numbers)[(pulls + 1) // 2 - 1]
+        missed = [n for n, name in enumerate(pulled, start=1) if name != best]
+        return Failure(label, missed[(episode.env.budget.max_actions + 1) // 2 - 1])

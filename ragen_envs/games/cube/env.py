@@ -11,38 +11,24 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.cube import text
-from ragen_envs.games.cube.generator import Generator
-from ragen_envs.games.cube.instance import Cube
+from ragen_envs.games.cube.generator import Cube, Generator
 from ragen_envs.games.cube.rules import GAME, MOVES, solved_form
-from ragen_envs.games.cube.solver import solution
-from ragen_envs.games.cube.text import CLASSIC, LETTERS, NEW, WORDS, Notation, Vocabulary, net
-from ragen_envs.games.cube.tiles import HEIGHT, TILES, WIDTH, tile_numbers
+from ragen_envs.games.cube.table import solution
 
 EXAMPLE = "ACTION || ACTION"
 SOLVED_POINTS = 100
 """In hundredths of reward."""
-_READERS = {way: ActionReader(way.names, EXAMPLE) for way in (LETTERS, WORDS)}
+_READERS = {way: ActionReader(way.names, EXAMPLE) for way in (text.LETTERS, text.WORDS)}
 
 
 @dataclass(frozen=True)
 class CubeVariant:
-    """One environment of the family.
+    """One environment of the family; the solutions of its generator fit into the budget."""
 
-    Attributes:
-        name: Id without its namespace; it also names the random stream of the instances.
-        generator: Generates the cubes.
-        vocabulary: The letters of the colours.
-        notation: The names of the moves, `LETTERS` or `WORDS`.
-        budget: Maximum turns and actions per episode.
-
-    Raises:
-        ValueError: Another notation, or a generator whose solutions do not fit into the budget.
-    """
-
-    name: str
+    name: str  # id without its namespace; it also names the random stream of the instances
     generator: Generator = Generator()
-    vocabulary: Vocabulary = CLASSIC
-    notation: Notation = LETTERS
+    vocabulary: text.Vocabulary = text.CLASSIC
+    notation: text.Notation = text.LETTERS
     budget: Budget = Budget()
 
     def __post_init__(self) -> None:
@@ -60,8 +46,8 @@ VARIANTS = {
             generator=Generator(min_length=7, max_length=9),
             budget=Budget(max_turns=10, max_actions_per_turn=5, max_actions=20),
         ),
-        CubeVariant("CubeNewVocab-v0", vocabulary=NEW),
-        CubeVariant("CubeMoves-v0", notation=WORDS),
+        CubeVariant("CubeNewVocab-v0", vocabulary=text.NEW),
+        CubeVariant("CubeMoves-v0", notation=text.WORDS),
     )
 }
 
@@ -128,28 +114,23 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
 
     @property
     def board(self) -> Board:
-        """The cube unfolded."""
-        return Board(HEIGHT, WIDTH, TILES, self.variant.notation.names)
+        return Board(text.HEIGHT, text.WIDTH, text.TILES, self.variant.notation.names)
 
     def tile_numbers(self) -> bytes:
-        """Return the number of each square's tile now, row by row."""
-        return tile_numbers(self._stickers)
+        return text.tile_numbers(self._stickers)
 
     @property
     def extra_characters(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.letters)
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Cube | None]:
-        """Yield random cubes."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Cube) -> tuple[str, dict[str, object]]:
-        """Return the stickers, with the moves of a shortest solution."""
         return instance.stickers, {"optimal_length": instance.optimal_length}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Cube:
-        """Return the cube of a line."""
         return Cube(body, int(fields["optimal_length"]))
 
     def start_instance(self, instance: Cube) -> ActionReader:
@@ -172,7 +153,7 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
 
     def render_state(self) -> str:
         if not self._text:  # rendered only after a move
-            self._text = net(self._stickers, self.variant.vocabulary)
+            self._text = text.net(self._stickers, self.variant.vocabulary)
         return self._text
 
     def compute_oracle_info(self, instance: Cube) -> dict[str, float]:

@@ -6,26 +6,23 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
-from ragen_envs.games.cube.solver import distance
+from ragen_envs.games.cube.table import distance
 
 
 class CubeFailures(FailureLabeler):
     """Labels episodes of the cube; a state is its stickers, whose distance to solved is known."""
 
     def read_state(self, env: Any) -> Hashable:
-        """Return the stickers."""
         position: str = env.position
         return position
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return the first turn after which the budget could not hold a solution any more."""
         late = next(step.number for step in episode.steps if _is_late(episode, step))
         nearest = min(distance(step.after) for step in episode.steps)
         nearer = nearest < episode.instance.optimal_length
         return Failure("out_of_budget" if nearer else "never_nearer", late)
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
-        """Return the names of the nine moves."""
         names: tuple[str, ...] = episode.env.variant.notation.names
         return names
 

@@ -1,33 +1,42 @@
-"""The generator of cubes, whose distance to the solved one is known."""
+"""Instances: cubes with their part of all positions, and their generator."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from ragen_envs.core.instances import RandomStream
-from ragen_envs.games.cube.instance import Cube
-from ragen_envs.games.cube.positions import SOLVED, positions
-from ragen_envs.games.cube.rules import ROTATIONS, turn_cube
-from ragen_envs.games.cube.table import table
+from ragen_envs.games.cube.rules import ROTATIONS, content_hash_of, turn_cube
+from ragen_envs.games.cube.table import SOLVED, positions, table
 
 _FARTHEST = 9
 """Only one in a hundred of the positions farther away belongs to a part."""
 
 
 @dataclass(frozen=True)
+class Cube:
+    """A cube to solve: its 24 stickers, see `ragen_envs.games.cube.rules`."""
+
+    stickers: str
+    optimal_length: int
+
+    @cached_property
+    def digest(self) -> str:
+        """The content hash, equal for its rotations and mirror images."""
+        return content_hash_of(self.stickers)
+
+    @property
+    def part(self) -> str:
+        """The part of all its shortest solutions, "none" if they lead through several."""
+        return table().part(positions().number(self.stickers))
+
+
+@dataclass(frozen=True)
 class Generator:
-    """Makes cubes by random moves away from the solved one, each in a random orientation.
+    """Makes cubes by random moves away from the solved one, each in a random orientation."""
 
-    Args:
-        min_length: Minimum moves of a shortest solution; all lengths are equally likely.
-        max_length: Maximum moves of a shortest solution.
-
-    Raises:
-        ValueError: Lengths that are not in order, or not between 1 and 9.
-    """
-
-    min_length: int = 1
+    min_length: int = 1  # moves of a shortest solution; all lengths are equally likely
     max_length: int = 6
 
     def __post_init__(self) -> None:
@@ -41,20 +50,10 @@ class Generator:
         """Yield cubes, each a pure function of the stream, and None where a try gave none."""
         while True:
             length = self.min_length + stream.below(self.max_length - self.min_length + 1)
-            number = _walk(stream, length)
+            number, steps = SOLVED, 0
+            while steps < length and (farther := table().farther(number)):
+                number = farther[stream.below(len(farther))]
+                steps += 1
             rotation = ROTATIONS[stream.below(len(ROTATIONS))]
-            if number is None:
-                yield None
-            else:
-                yield Cube(turn_cube(positions().stickers(number), rotation), length)
-
-
-def _walk(stream: RandomStream, length: int) -> int | None:
-    """Return a position at a distance from the solved one; None if the walk ended before."""
-    number = SOLVED
-    for _ in range(length):
-        farther = table().farther(number)
-        if not farther:
-            return None
-        number = farther[stream.below(len(farther))]
-    return number
+            stickers = turn_cube(positions().stickers(number), rotation)
+            yield Cube(stickers, length) if steps == length else None

@@ -12,18 +12,9 @@ SPEC = GameSpec(
             description="2x2x2, one to six moves from solved",
             suites={"core-2": None},
         ),
-        VariantSpec(
-            name="CubeHard-v0",
-            description="2x2x2, seven to nine moves from solved",
-        ),
-        VariantSpec(
-            name="CubeNewVocab-v0",
-            description="as Cube-v0, other letters",
-        ),
-        VariantSpec(
-            name="CubeMoves-v0",
-            description="as Cube-v0, moves in words",
-        ),
+        VariantSpec(name="CubeHard-v0", description="2x2x2, seven to nine moves from solved"),
+        VariantSpec(name="CubeNewVocab-v0", description="as Cube-v0, other letters"),
+        VariantSpec(name="CubeMoves-v0", description="as Cube-v0, moves in words"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.cube.failures:CubeFailures",

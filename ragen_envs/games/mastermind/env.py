@@ -10,8 +10,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.mastermind import text
-from ragen_envs.games.mastermind.generator import Generator
-from ragen_envs.games.mastermind.rules import GAME, Codes, Opening, all_codes
+from ragen_envs.games.mastermind.rules import GAME, Codes, Generator, Opening, all_codes
 from ragen_envs.games.mastermind.solver import ceiling, solver
 from ragen_envs.games.mastermind.text import EXAMPLE
 
@@ -21,18 +20,9 @@ WON_POINTS = 100
 
 @dataclass(frozen=True)
 class MastermindVariant:
-    """One environment of the family.
+    """One environment of the family, with turns of one guess each."""
 
-    Attributes:
-        name: the id without its namespace; it also names the streams.
-        generator: Generates the openings.
-        budget: turns of one guess each.
-
-    Raises:
-        ValueError: A turn has several guesses.
-    """
-
-    name: str
+    name: str  # id without its namespace; it also names the random streams
     generator: Generator = Generator()
     budget: Budget = Budget(max_turns=3, max_actions_per_turn=1, max_actions=3)
 
@@ -121,18 +111,13 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
 
     @property
     def possible(self) -> int:
-        """The set of the codes that agree with all answers so far, as `rules` numbers them.
-
-        It is all that play from here on depends on.
-        """
+        """The set of the codes that agree with all answers so far, as `rules` numbers them."""
         return self._possible
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Opening | None]:
-        """Yield random openings."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Opening) -> tuple[str, dict[str, object]]:
-        """Return the guesses with the two numbers of their answers, and the ceiling."""
         every = all_codes(instance.pegs)
         rows = [
             " ".join([every.names[guess], *map(str, every.kinds[kind])])
@@ -142,18 +127,12 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Opening:
-        """Return the opening of its rows."""
         rows = [line.split() for line in body.splitlines()]
         pegs = len(rows[0]) - 2
         every = all_codes(pegs)
-        numbered = tuple(
-            (
-                every.names.index(" ".join(row[:pegs])),
-                every.kinds.index((int(row[-2]), int(row[-1]))),
-            )
-            for row in rows
-        )
-        return Opening(pegs, numbered, float(fields["ceiling"]))
+        guesses = (every.names.index(" ".join(row[:pegs])) for row in rows)
+        kinds = (every.kinds.index((int(row[-2]), int(row[-1]))) for row in rows)
+        return Opening(pegs, tuple(zip(guesses, kinds, strict=True)), float(fields["ceiling"]))
 
     def start_instance(self, instance: Opening) -> ActionReader:
         secrets = instance.secrets

@@ -18,12 +18,10 @@ class MastermindFailures(FailureLabeler):
     """
 
     def read_state(self, env: Any) -> Hashable:
-        """Return the possible codes."""
         possible: int = env.possible
         return possible
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
-        """Return the first turn that lowered the chance of success, or the bad luck of the last."""
         every = all_codes(episode.instance.pegs)
         for step in episode.steps:
             if cause := _cause(every, step):
@@ -31,7 +29,6 @@ class MastermindFailures(FailureLabeler):
         return Failure("unlucky_code", len(episode.steps))
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
-        """Return the names of all codes."""
         return all_codes(episode.instance.pegs).names
 
 

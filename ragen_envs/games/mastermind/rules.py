@@ -1,4 +1,4 @@
-"""The rules of Mastermind: codes, answers to guesses, and openings. Pure: no randomness.
+"""The rules of Mastermind: codes, answers to guesses, and openings with their generator.
 
 Codes are numbered in lexicographic order, and so are the kinds of answers. A set of codes is an
 int whose bit i is set if it holds code i.
@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import permutations, product
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.core.instances import content_hash, partition_of
+from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 
 GAME = "mastermind"
 LETTERS = "ABCDEF"
@@ -39,8 +38,6 @@ class Codes:
     """All codes of a size with their answers. Use `all_codes`, which keeps them.
 
     Attributes:
-        pegs: Number of pegs.
-        colours: Number of colours.
         codes: All codes.
         names: Codes as text, such as "A A B".
         kinds: Different answers, as pairs of numbers.
@@ -66,7 +63,7 @@ class Codes:
         self.rows = [row.tobytes() for row in self.answers]
         self._agreeing: dict[tuple[int, int], int] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Copies and pickles name the size: the tables are large, and the same in any process."""
         return all_codes, (self.pegs, self.colours)
 
@@ -98,11 +95,7 @@ def _answers(codes: NDArray[np.int_], pegs: int, colours: int) -> NDArray[np.int
 
 
 def all_codes(pegs: int, colours: int = len(LETTERS)) -> Codes:
-    """Return the codes of a size.
-
-    Raises:
-        ValueError: Too many pegs or colours.
-    """
+    """Return the codes of a size."""
     return _kept(pegs, colours)
 
 
@@ -111,17 +104,11 @@ _kept = cache(Codes)
 
 @dataclass(frozen=True)
 class Opening:
-    """An instance: the first guesses, with their answers.
-
-    Attributes:
-        pegs: Number of pegs.
-        rows: Indices of each guess and of its answer in `all_codes(pegs)`.
-        ceiling: Success rate of the best player; None if it is not known yet.
-    """
+    """An instance: the first guesses, with their answers."""
 
     pegs: int
-    rows: tuple[tuple[int, int], ...]
-    ceiling: float | None = None
+    rows: tuple[tuple[int, int], ...]  # indices of guesses and answers in `all_codes(pegs)`
+    ceiling: float | None = None  # success rate of the best player, if it is known
 
     @cached_property
     def possible(self) -> int:
@@ -146,11 +133,8 @@ class Opening:
 
     @property
     def part(self) -> str:
-        """The part that this opening belongs to.
-
-        The possible codes alone decide it, through `census`: openings of different parts leave
-        different sets of codes, under any renaming of colours and places.
-        """
+        # The possible codes alone decide it, through `census`: openings of different parts leave
+        # different sets of codes, under any renaming of colours and places.
         digest = content_hash(f"{GAME} possible codes", repr(census(self)).encode())
         return partition_of(digest, sixteenths=3)
 
@@ -180,3 +164,37 @@ def census(opening: Opening) -> tuple[tuple[int, ...], ...]:
     return max(
         tuple(sorted(zip(*order, strict=True), reverse=True)) for order in permutations(counts)
     )
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Makes openings whose guesses each rule out at least one code."""
+
+    pegs: int = 3
+    rows: int = 3  # guesses in an opening
+    fewest: int = 6  # codes that an opening leaves, as `most`
+    most: int = 40
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.fewest <= self.most:
+            raise ValueError(
+                f"fewest is at least 2 and at most most, got {self.fewest!r} and {self.most!r}"
+            )
+
+    def __call__(self, stream: RandomStream) -> Iterator[Opening | None]:
+        """Yield openings, each a pure function of the stream, and None where a try gave none."""
+        every = all_codes(self.pegs)
+        while True:
+            secret, *guesses = stream.rolls(len(every.codes), 1 + self.rows)
+            rows = tuple((guess, every.rows[guess][secret]) for guess in guesses)
+            yield self._opening(rows)
+
+    def _opening(self, rows: tuple[tuple[int, int], ...]) -> Opening | None:
+        every = all_codes(self.pegs)
+        left = (1 << len(every.codes)) - 1
+        for guess, kind in rows:
+            before = left
+            left &= every.agreeing(guess, kind)
+            if left == before:
+                return None
+        return Opening(self.pegs, rows) if self.fewest <= left.bit_count() <= self.most else None

@@ -1,9 +1,8 @@
 """The exact best player: the maximum number of codes that can be found within k guesses.
 
 All possible codes are equally likely, so the best rate of success is F(S, k) / |S|, where F(S, k)
-is the maximum number of codes of the set S that one strategy finds within k
-guesses. A guess g splits S by its
-answers into the sets S(g, a), so that
+is the maximum number of codes of the set S that one strategy finds within k guesses. A guess g
+splits S by its answers into the sets S(g, a), so that
 
     F(S, k) = max over g of  [g in S] + sum over the other answers a of  F(S(g, a), k - 1),
 
@@ -26,12 +25,7 @@ _KEPT = 1 << 16
 
 
 class Best(NamedTuple):
-    """The best play from a set of codes.
-
-    Attributes:
-        found: Number of codes that it finds.
-        guess: Index of its first guess.
-    """
+    """The best play from a set of codes: the number of codes that it finds, and its first guess."""
 
     found: int
     guess: int
@@ -40,8 +34,8 @@ class Best(NamedTuple):
 class Solver:
     """The best play among the codes of a size. Use `solver`, which keeps it.
 
-    Args:
-        every: The codes.
+    Possible codes are given by their indices in order, at least one; `guesses` are those left, the
+    next one included.
     """
 
     def __init__(self, every: Codes) -> None:
@@ -52,42 +46,17 @@ class Solver:
         self.best = lru_cache(maxsize=_KEPT)(self._best)
 
     def found_after(self, codes: tuple[int, ...], guess: int, guesses: int) -> int:
-        """Return the number of codes that this guess and the best play after it find.
-
-        Args:
-            codes: Indices of the possible codes, in order, at least one.
-            guess: Index of the guess, which need not be one of them.
-            guesses: Guesses left, this one included.
-        """
+        """Return the number of codes that a guess, possible or not, and the best play find."""
         if guesses == 1:
             return int(guess in codes)
         answers = self._every.answers[guess, list(codes)].tobytes()
         return self._count_found(codes, answers, guesses, len(codes), enough=-1)
 
     def _best(self, codes: tuple[int, ...], guesses: int) -> Best:
-        """Return the best play; ties are broken deterministically.
-
-        Args:
-            codes: Indices of the possible codes, in order, at least one.
-            guesses: Guesses left, at least one.
-        """
         if guesses == 1 or len(codes) <= 2:
             return Best(min(guesses, len(codes)), codes[0])
         if guesses == 2:
             return self._split(codes)
-        return self._search(codes, guesses)
-
-    def _split(self, codes: tuple[int, ...]) -> Best:
-        """Return the guess with the most different answers, a possible code if there is one."""
-        told = np.bitwise_or.reduce(self._told[list(codes)], axis=0)
-        different = self._different[told]
-        most = int(different.max())
-        for code in codes:
-            if different[code] == most:
-                return Best(most, code)
-        return Best(most, int(different.argmax()))
-
-    def _search(self, codes: tuple[int, ...], guesses: int) -> Best:
         # A subset of the codes never has more found codes than the whole set.
         most = self.best(codes, guesses - 1).found
         columns = self._every.answers[:, list(codes)]
@@ -107,6 +76,16 @@ class Solver:
                 best = Best(found, guess) if found > best.found else best
         return best
 
+    def _split(self, codes: tuple[int, ...]) -> Best:
+        """Return the guess with the most different answers, a possible code if there is one."""
+        told = np.bitwise_or.reduce(self._told[list(codes)], axis=0)
+        different = self._different[told]
+        most = int(different.max())
+        for code in codes:
+            if different[code] == most:
+                return Best(most, code)
+        return Best(most, int(different.argmax()))
+
     def _sizes(self, columns: NDArray[np.uint8]) -> NDArray[np.int_]:
         """Return the number of codes per answer, of shape (guesses, kinds)."""
         guesses = len(columns)
@@ -117,14 +96,9 @@ class Solver:
     def _count_found(
         self, codes: tuple[int, ...], answers: bytes, guesses: int, most: int, enough: int
     ) -> int:
-        """Return the number of codes found after a guess, or a bound of at most `enough`.
+        """Return the number of codes found after a guess that gets these answers.
 
-        Args:
-            codes: Possible codes.
-            answers: Answer to the guess for each code.
-            guesses: Guesses left, this one included.
-            most: Upper bound for the codes of one answer.
-            enough: Results up to this one need not be exact.
+        `most` is an upper bound for the codes of one answer. Results up to `enough` are not exact.
         """
         parts: dict[int, list[int]] = {}
         for code, kind in zip(codes, answers, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from math import log2
-from typing import Any
 
 from ragen_envs.core.protocol import SEPARATOR, ActionReader
 from ragen_envs.core.wording import pluralize
@@ -54,18 +53,14 @@ def bits(before: int, after: int) -> float:
 
 
 class CodeReader(ActionReader):
-    """Reads guesses, in which neither case nor blanks matter: "aab" is "A A B".
-
-    Args:
-        every: All codes.
-    """
+    """Reads guesses, in which neither case nor blanks matter: "aab" is "A A B"."""
 
     def __init__(self, every: Codes) -> None:
         super().__init__(every.names, EXAMPLE)
         self._pegs = every.pegs
         self._index = {"".join(name.lower().split()): i for i, name in enumerate(every.names)}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Copies and pickles name the size, as those of the codes do."""
         return reader, (self._pegs,)
 

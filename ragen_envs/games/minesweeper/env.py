@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.games.minesweeper import text
+from ragen_envs.games.minesweeper import players, text
 from ragen_envs.games.minesweeper.generator import Generator
-from ragen_envs.games.minesweeper.player import Player
-from ragen_envs.games.minesweeper.reference import Shown, reference, success
 from ragen_envs.games.minesweeper.rules import GAME, Opening, open_after, uncover
-from ragen_envs.games.minesweeper.solver import Knowledge, ceiling, solver
-from ragen_envs.games.minesweeper.text import COLUMNS, HIT, SYMBOLS, names_of
-from ragen_envs.games.minesweeper.tiles import MINES, TILES, TO_OPEN, tile_numbers
 
 EXAMPLE = "SQUARE"
 WON_POINTS = 100
@@ -28,22 +22,13 @@ WON_POINTS = 100
 
 @dataclass(frozen=True)
 class MinesweeperVariant:
-    """One environment of the family.
+    """One environment of the family, with turns of one square each.
 
-    Attributes:
-        name: Id without its namespace; it also names the random streams.
-        generator: Generates the openings.
-        budget: Maximum turns, of one square each.
-        expected: Mean success rate of the reference player, if the generator has
-            `max_layouts=None`: the `ceiling` of openings that ship without an estimate. None for
-            other generators, whose ceiling is exact.
-
-    Raises:
-        ValueError: A turn opens several squares, the budget has fewer turns than there may be
-            squares to open, or `expected` does not fit the generator.
+    If the generator has `max_layouts=None`, `expected` is the mean success rate of the reference
+    player: the `ceiling` of openings that ship without an estimate. Else the ceiling is exact.
     """
 
-    name: str
+    name: str  # id without its namespace; it also names the random streams
     generator: Generator = Generator()
     budget: Budget = Budget(max_turns=20, max_actions_per_turn=1, max_actions=20)
     expected: float | None = None
@@ -60,9 +45,9 @@ class MinesweeperVariant:
         if (self.expected is None) != (self.generator.max_layouts is not None):
             raise ValueError(f"{self.name}: expected goes with a generator of max_layouts=None")
 
-    def player(self, opening: Opening) -> Player[Any]:
+    def player(self, opening: Opening) -> players.AnyPlayer:
         """Return the best player that is known on an opening."""
-        return solver(opening) if self.expected is None else reference(opening)
+        return players.solver(opening) if self.expected is None else players.reference(opening)
 
 
 VARIANTS = {
@@ -81,7 +66,7 @@ VARIANTS = {
 
 @lru_cache(maxsize=16)
 def _reader(height: int, width: int) -> ActionReader:
-    return ActionReader(names_of(height, width), EXAMPLE)
+    return ActionReader(text.names_of(height, width), EXAMPLE)
 
 
 class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
@@ -138,8 +123,8 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         "_safe_square",
         "_squares",
     )
-    _player: Player[Any]
-    _known: Knowledge | Shown
+    _player: players.AnyPlayer
+    _known: players.Knowledge | players.Shown
     metadata = METADATA
     variants = VARIANTS
     game = GAME
@@ -151,50 +136,44 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     )
 
     @property
-    def knowledge(self) -> Knowledge | Shown:
-        """The player's knowledge: the open squares, with the possible layouts or the digits.
-
-        Opening a mine does not change it.
-        """
+    def knowledge(self) -> players.Knowledge | players.Shown:
+        """The player's knowledge, which opening a mine does not change."""
         return self._known
 
     @property
     def board(self) -> Board:
-        """The board; the largest one if boards have several sizes."""
         size = self.variant.generator.max_size
-        note = (
-            f"Columns are called A to {COLUMNS[size - 1]} from the left, rows 1 to {size} from the "
-            "top."
+        last = text.COLUMNS[size - 1]
+        note = f"Columns are called A to {last} from the left, rows 1 to {size} from the top."
+        return Board(
+            size, size, text.TILES, text.names_of(size, size), (text.MINES, text.TO_OPEN), note
         )
-        return Board(size, size, TILES, names_of(size, size), (MINES, TO_OPEN), note)
 
     def tile_numbers(self) -> bytes:
-        """Return the number of each square's tile now, row by row."""
-        return tile_numbers(self._squares, self._opening.width, self.variant.generator.max_size)
+        return text.tile_numbers(
+            self._squares, self._opening.width, self.variant.generator.max_size
+        )
 
     def board_counts(self) -> tuple[int, ...]:
-        """Return the number of mines and the number of squares to open."""
         return self._opening.mines, text.to_open(self._squares, self._opening.mines)
 
     @property
     def has_fixed_actions(self) -> bool:
-        """Whether all boards of the variant have the same squares."""
         return self.variant.generator.min_size == self.variant.generator.max_size
 
     def generate_instances(self, stream: RandomStream) -> Iterator[Opening | None]:
-        """Yield random openings."""
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Opening) -> tuple[str, dict[str, object]]:
-        """Return the board, with its mines and its ceiling."""
-        exact = self.variant.expected is None
-        best = ceiling(instance) if exact else success(instance)
-        values = {"mines": instance.mines, "ceiling": f"{best:.9f}"}
-        return instance.board, dict(values)
+        best = (
+            players.ceiling(instance)
+            if self.variant.expected is None
+            else players.success(instance)
+        )
+        return instance.board, {"mines": instance.mines, "ceiling": f"{best:.9f}"}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Opening:
-        """Return the opening of a board."""
         return Opening(body, int(fields["mines"]), float(fields["ceiling"]))
 
     def start_instance(self, instance: Opening) -> ActionReader:
@@ -221,7 +200,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         self._least_risky = float(mined[action] == least)
         self._safe_square = float(not least)
         if mines >> action & 1:
-            self._squares = self._squares[:action] + HIT + self._squares[action + 1 :]
+            self._squares = self._squares[:action] + text.HIT + self._squares[action + 1 :]
             self.terminated = True
             return 0, True
         opened = open_after(self._neighbours, mines, known.opened, action)
@@ -245,20 +224,15 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         }
 
     def describe_rules(self) -> str:
-        return text.rules(self.choose_legend(SYMBOLS), self.budget.max_turns)
+        return text.rules(self.choose_legend(text.SYMBOLS), self.budget.max_turns)
 
     def render_state(self) -> str:
         return text.board(self._squares, self._opening.width, self._opening.mines)
 
     def compute_oracle_info(self, instance: Opening) -> dict[str, float]:
-        return {"ceiling": self._ceiling(instance)}
-
-    def _ceiling(self, instance: Opening) -> float:
-        if instance.ceiling is not None:
-            return instance.ceiling
-        expected = self.variant.expected
-        return ceiling(instance) if expected is None else expected
+        best = self.variant.expected if instance.ceiling is None else instance.ceiling
+        return {"ceiling": players.ceiling(instance) if best is None else best}
 
     def find_best_actions(self) -> tuple[str, ...]:
-        names = names_of(self._opening.height, self._opening.width)
+        names = text.names_of(self._opening.height, self._opening.width)
         return (names[self._player.best_square(self._known)],)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.instances import RandomStream
-from ragen_envs.games.minesweeper.reference import reference
+from ragen_envs.games.minesweeper.players import reference
 from ragen_envs.games.minesweeper.rules import (
     CLOSED,
     Opening,
@@ -29,28 +29,15 @@ class Generator:
     The first square has no mine on it or around it, so it opens its neighbours. Up to `max_further`
     other random squares without a mine are opened after it. Without these there would be some 1,900
     different openings, too few for the splits.
-
-    Args:
-        min_size: Minimum rows and columns, which are drawn independently.
-        max_size: Maximum rows and columns: up to 5, or up to 8 with `max_layouts=None`.
-        min_mines: Minimum number of mines.
-        max_mines: Maximum number of mines.
-        max_further: Maximum number of squares opened after the first.
-        max_to_open: Maximum number of closed squares without a mine.
-        max_layouts: Maximum number of layouts that the opening allows, at least 2. None for no
-            maximum; layouts are then counted and not listed.
-
-    Raises:
-        ValueError: Sizes or numbers of mines that no board has.
     """
 
-    min_size: int = 4
-    max_size: int = 5
+    min_size: int = 4  # of rows and columns, which are drawn independently
+    max_size: int = 5  # up to 5, or up to 8 with `max_layouts=None`
     min_mines: int = 3
     max_mines: int = 6
     max_further: int = 2
-    max_to_open: int = 15
-    max_layouts: int | None = 150
+    max_to_open: int = 15  # closed squares without a mine
+    max_layouts: int | None = 150  # at least 2; None for no maximum, and layouts are not listed
 
     def __post_init__(self) -> None:
         largest = _LARGEST if self.max_layouts is None else _LARGEST_EXACT
@@ -94,10 +81,9 @@ class Generator:
             return None
         rows = [board[i : i + width] for i in range(0, height * width, width)]
         opening = Opening("\n".join(rows), count)
-        return opening if self._allows(opening) else None
-
-    def _allows(self, opening: Opening) -> bool:
         if self.max_layouts is None:
             counting = reference(opening)
-            return counting.count(counting.start) >= 2
-        return 2 <= len(opening.layouts) <= self.max_layouts
+            is_accepted = counting.count(counting.start) >= 2
+        else:
+            is_accepted = 2 <= len(opening.layouts) <= self.max_layouts
+        return opening if is_accepted else None

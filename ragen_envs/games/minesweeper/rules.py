@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 from ragen_envs.core.instances import content_hash, partition_of
 from ragen_envs.core.symmetry import canonical_grid
@@ -57,14 +58,7 @@ def show_board(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
 
 
 def uncover(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
-    """Return a board after more squares are opened.
-
-    Args:
-        neighbours: Neighbours of each square, as a set of squares.
-        mines: Squares with a mine.
-        board: The board before: its squares row by row, without line ends.
-        fresh: Newly open squares, all without a mine.
-    """
+    """Return a board, row by row without line ends, after the fresh squares are opened."""
     for square in members(fresh):
         digit = _DIGITS[(neighbours[square] & mines).bit_count()]
         board = board[:square] + digit + board[square + 1 :]
@@ -73,43 +67,31 @@ def uncover(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> 
 
 @dataclass(frozen=True)
 class Opening:
-    """An instance: some open squares, and the number of mines.
+    """An instance: some open squares, and the number of mines in closed ones.
 
-    Attributes:
-        board: Rows of equal length joined by line ends; a digit is an open square, # a closed one.
-        mines: Number of mines in closed squares.
-        ceiling: Success probability of the best player; None if it is not known yet.
+    The rows of the board are joined by line ends; a digit is an open square, # a closed one.
     """
 
     board: str
     mines: int
-    ceiling: float | None = None
+    ceiling: float | None = None  # success probability of the best player, if it is known
 
     @cached_property
     def height(self) -> int:
-        """Rows."""
         return self.board.count("\n") + 1
 
     @cached_property
     def width(self) -> int:
-        """Columns."""
         return len(self.board.partition("\n")[0])
 
     @cached_property
     def neighbours(self) -> tuple[int, ...]:
-        """See `neighbours_of`."""
         return neighbours_of(self.height, self.width)
 
     @cached_property
     def opened(self) -> int:
-        """The open squares."""
         squares = self.board.replace("\n", "")
         return sum(1 << i for i, symbol in enumerate(squares) if symbol != CLOSED)
-
-    @cached_property
-    def to_open(self) -> int:
-        """Number of closed squares without a mine."""
-        return self.board.count(CLOSED) - self.mines
 
     @cached_property
     def layouts(self) -> tuple[int, ...]:
@@ -123,7 +105,6 @@ class Opening:
 
     @property
     def part(self) -> str:
-        """The part of all openings that this one belongs to."""
         return partition_of(self.digest, sixteenths=3)
 
 
@@ -134,13 +115,12 @@ def layouts_of(opening: Opening) -> Iterator[int]:
     Squares that no digit touches are filled last.
     """
     squares = opening.board.replace("\n", "")
-    clues: list[tuple[int, int]] = []
     settled = opening.opened
-    for square, symbol in enumerate(squares):
-        if symbol != CLOSED:
-            clues.append((opening.neighbours[square], int(symbol)))
     partial = [0]
-    for around, digit in clues:
+    for around, symbol in zip(opening.neighbours, squares, strict=True):
+        if symbol == CLOSED:
+            continue
+        digit = int(symbol)
         fresh = list(members(around & ~settled))
         settled |= around
         partial = [
@@ -157,9 +137,6 @@ def layouts_of(opening: Opening) -> Iterator[int]:
 
 def subsets(squares: list[int], size: int) -> Iterator[int]:
     """Yield the sets of `size` of the squares."""
-    if size == 0:
-        yield 0
-    elif 0 < size <= len(squares):
-        for i, square in enumerate(squares):
-            for more in subsets(squares[i + 1 :], size - 1):
-                yield 1 << square | more
+    if size >= 0:
+        for chosen in combinations(squares, size):
+            yield sum(1 << square for square in chosen)

@@ -23,7 +23,7 @@ _OF_WORD: dict[str, Answer] = {answer.lower(): answer for answer in ANSWERS}
 _QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"'})
 # A question mark expresses doubt, and other signs are ambiguous.
 _PLAIN = re.compile(r"[A-Za-z0-9\s.,!;:'\"*_`()\[\]-]*").fullmatch
-_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+_words = re.compile(r"[a-z0-9]+(?:'[a-z]+)?").findall
 _LEAD = re.compile(r"(?:(?:my |the )?answer (?:is )?)?")
 _UNTOLD = re.compile(
     r"(?:sorry )?(?:i )?(?:cannot|can not|can't|could not|couldn't) tell(?: please rephrase)?"
@@ -95,13 +95,11 @@ def _negates(word: str) -> bool:
     return word in ("not", "cannot") or word.endswith("n't")
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text)
-
-
-def briefing(variant: TwentyQuestionsVariant) -> str:
-    """Return the answerer's task, which it reads once."""
-    return (
+def render_prompt(
+    variant: TwentyQuestionsVariant, state: str, response_format: ResponseFormat
+) -> str:
+    """Return the full prompt of an answerer."""
+    task = (
         "You answer in a game of Twenty Questions: you know the word, an everyday noun, and the "
         f"other player has {variant.budget.max_turns} turns to find it by asking.\n"
         "Reply truthfully to each question about the word, with nothing but Yes, No or Sometimes; "
@@ -110,6 +108,7 @@ def briefing(variant: TwentyQuestionsVariant) -> str:
         f"Reward: {variant.win / 100:g} when the word is found, -{WRONG / 100:g} for each wrong "
         "reply."
     )
+    return f"{task}\n\n{state}\n\n{instructions(EXAMPLE, response_format)}"
 
 
 def question_state(word: str, asked: Iterable[Asked], question: str | None) -> str:
@@ -121,13 +120,6 @@ def question_state(word: str, asked: Iterable[Asked], question: str | None) -> s
     if question is not None:
         parts.append(f"Question {len(replied) + 1}: {question}")
     return "\n".join(parts)
-
-
-def render_prompt(
-    variant: TwentyQuestionsVariant, state: str, response_format: ResponseFormat
-) -> str:
-    """Return the full prompt of an answerer."""
-    return f"{briefing(variant)}\n\n{state}\n\n{instructions(EXAMPLE, response_format)}"
 
 
 def report_reading(reply: Reply, format_valid: bool) -> str:

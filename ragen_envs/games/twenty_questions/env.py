@@ -12,14 +12,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.twenty_questions import text
-from ragen_envs.games.twenty_questions.forms import (
-    Answer,
-    Form,
-    Guess,
-    answer,
-    say,
-    with_article,
-)
+from ragen_envs.games.twenty_questions.forms import Answer, Form, Guess, answer, say, with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.probes import PROBES
 from ragen_envs.games.twenty_questions.questions import EXAMPLE, QuestionReader
@@ -40,27 +33,14 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class TwentyQuestionsVariant:
-    """One environment of the family.
+    """One environment of the family, with turns of one question each."""
 
-    Attributes:
-        name: Id without its namespace; also part of the random streams' labels.
-        held_out: Number of words in each of val and test.
-        new_categories: Use categories for val and test that are not in training.
-        win: Reward of the right guess, in hundredths like all points.
-        cost: Penalty of each question.
-        repeat: Extra penalty of a repeated question.
-        budget: Maximum turns and actions; a turn has one question.
-
-    Raises:
-        ValueError: A turn has several questions.
-    """
-
-    name: str
-    held_out: int = 60
-    new_categories: bool = False
-    win: int = 100
-    cost: int = 1
-    repeat: int = 10
+    name: str  # id without its namespace; also part of the random streams' labels
+    held_out: int = 60  # number of words in each of val and test
+    new_categories: bool = False  # use categories for val and test that are not in training
+    win: int = 100  # reward of the right guess, in hundredths like all points
+    cost: int = 1  # penalty of each question
+    repeat: int = 10  # extra penalty of a repeated question
     budget: Budget = _TURNS
 
     def __post_init__(self) -> None:

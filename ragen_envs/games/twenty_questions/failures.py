@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
@@ -19,13 +18,14 @@ class TwentyQuestionsFailures(FailureLabeler):
         return asked
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        lost = _find_unparsed(episode.steps)
+        lost = self.find_excused_turns(episode)
         if lost and 2 * len(lost) >= len(episode.steps):
             return Failure("mostly_unparsed", lost[0])
         return None
 
-    def find_excused_turns(self, episode: FinishedEpisode) -> Collection[int]:
-        return _find_unparsed(episode.steps)  # rephrasing a question is not a loop
+    def find_excused_turns(self, episode: FinishedEpisode) -> list[int]:
+        # Rephrasing a question without a reply is not a loop.
+        return [s.number for s in episode.steps if s.actions and s.after[-1].reply is None]
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         asking = (step for step in episode.steps if len(step.after) > len(step.before))
@@ -36,10 +36,6 @@ class TwentyQuestionsFailures(FailureLabeler):
             if _is_ruled_out(step):
                 return Failure("ruled_out_guess", step.number)
         return Failure("wrong_guesses", guesses[-1].number)
-
-
-def _find_unparsed(steps: Sequence[FinishedTurn]) -> list[int]:
-    return [step.number for step in steps if step.actions and step.after[-1].reply is None]
 
 
 def _is_ruled_out(step: FinishedTurn) -> bool:

@@ -18,6 +18,9 @@ ANSWERS: tuple[Answer, ...] = ("No", "Sometimes", "Yes")
 """The replies, from the weakest."""
 _Range: TypeAlias = tuple[float, float]
 _OF_GRADE: dict[Grade, Answer] = {"no": "No", "sometimes": "Sometimes", "yes": "Yes"}
+_THAN = {"more": "more than", "less": "less than", "equal": "exactly"}
+_COUNT = {"more": "more than", "less": "fewer than", "equal": "exactly"}
+_WHERE = {"starts": "start with", "ends": "end with", "contains": "contain"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +175,6 @@ def _say_known(form: Known, knowledge: Knowledge) -> str:
         case IsNoun(noun):
             kind = "a kind of " if noun in knowledge.concepts else ""
             return f"Is it {kind}{noun if kind else with_article(noun, knowledge)}?"
-
-
-_THAN = {"more": "more than", "less": "less than", "equal": "exactly"}
-_COUNT = {"more": "more than", "less": "fewer than", "equal": "exactly"}
-_WHERE = {"starts": "start with", "ends": "end with", "contains": "contain"}
 
 
 def with_article(name: str, knowledge: Knowledge) -> str:

@@ -170,22 +170,20 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
     def _seat_for(self, answer: str) -> AnswererSeat | None:
         """Return the seat for the question in a response, None without a question."""
         # Understand a question once, though opponent_reads and step_with both need it.
-        if self._waiting is None or self._waiting[0] != answer:
-            self._waiting = answer, self._new_seat(answer)
-        return self._waiting[1]
-
-    def _new_seat(self, answer: str) -> AnswererSeat | None:
+        if self._waiting is not None and self._waiting[0] == answer:
+            return self._waiting[1]
         if not isinstance(answer, str):
             raise TypeError(f"an answer is a str, got {type(answer).__name__}")
-        _, questions = self.read(answer)
-        if not questions:
-            return None
-        [text] = questions
-        form = understand(text, load())
-        if isinstance(form, Guess):
-            return None
-        question = Question(text, super()._reply(form))
-        return AnswererSeat(self.variant, self.secret, self.asked, question, self.opponent_format)
+        seat = None
+        for text in self.read(answer)[1]:
+            form = understand(text, load())
+            if not isinstance(form, Guess):
+                asked, question = self.asked, Question(text, super()._reply(form))
+                seat = AnswererSeat(
+                    self.variant, self.secret, asked, question, self.opponent_format
+                )
+        self._waiting = answer, seat
+        return seat
 
     def start_instance(self, instance: Secret) -> ActionReader:
         self._tally, self._latest, self._waiting = ReplyTally(), None, None
@@ -256,21 +254,7 @@ class OpponentEnv(TwoPlayerQuestionsEnv):
 
 
 class ModelEnv(OpponentEnv):
-    """`OpponentEnv` for Gymnasium: `step` asks a function for the replies.
-
-    Args:
-        variant: Name from `variants`, or a custom variant.
-        split: Split of the instances.
-        response_format: Response format of the player.
-        render_mode: None or "ansi".
-        answerer_format: Response format of the answerer; by default the player's.
-        answerer: Function from an answerer's prompt to its whole text.
-        reward_fn: Reward function, as for every environment of the suite.
-
-    Raises:
-        ValueError: An argument is invalid, or the answerer is missing.
-        TypeError: The answerer is not callable.
-    """
+    """`OpponentEnv` for Gymnasium: `step` asks a function for the replies."""
 
     def __init__(
         self,

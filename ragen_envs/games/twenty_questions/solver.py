@@ -7,17 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.games.twenty_questions.forms import (
-    ANSWERS,
-    Answer,
-    Compare,
-    Form,
-    Guess,
-    Has,
-    IsKind,
-    answer,
-    questions,
-)
+from ragen_envs.games.twenty_questions import forms
+from ragen_envs.games.twenty_questions.forms import ANSWERS, Answer, Form, Guess
 from ragen_envs.games.twenty_questions.knowledge.schema import GRADES, Knowledge
 
 _NOT_KNOWN = -1
@@ -35,10 +26,23 @@ class Solver:
 
     def __init__(self, knowledge: Knowledge, pool: Iterable[str] | None = None) -> None:
         self.knowledge = knowledge
-        self.questions = questions(knowledge)
+        self.questions = forms.questions(knowledge)
         self.pool = tuple(knowledge.concepts if pool is None else pool)
         self._places = {form: place for place, form in enumerate(self.questions)}
-        self.table = self._table()
+        self.table = np.full(
+            (len(self.pool), len(self.questions)), ANSWERS.index("No"), dtype=np.int8
+        )
+        for row, name in zip(self.table, self.pool, strict=True):
+            concept = knowledge.concepts[name]
+            for key, grade in concept.memberships.items():
+                row[self._places[forms.IsKind(key)]] = GRADES.index(grade)
+            for key, grade in concept.grades.items():
+                row[self._places[forms.Has(key)]] = GRADES.index(grade)
+            for key in concept.unknown:
+                row[self._places[forms.Has(key)]] = _NOT_KNOWN
+        for place, form in enumerate(self.questions):
+            if isinstance(form, forms.Compare):
+                self.table[:, place] = self._column(form)
         self._word = {name: place for place, name in enumerate(self.pool)}
         # A product with it counts each reply; float32 is exact for so few words.
         self._one_hot = np.stack([self.table == i for i in range(len(ANSWERS))]).astype(np.float32)
@@ -92,25 +96,9 @@ class Solver:
         place = self._places.get(form)
         return self._column(form) if place is None else self.table[:, place]
 
-    def _table(self) -> NDArray[np.int8]:
-        """Return the replies to the standard questions."""
-        table = np.full((len(self.pool), len(self.questions)), ANSWERS.index("No"), dtype=np.int8)
-        for row, name in zip(table, self.pool, strict=True):
-            concept = self.knowledge.concepts[name]
-            for key, grade in concept.memberships.items():
-                row[self._places[IsKind(key)]] = GRADES.index(grade)
-            for key, grade in concept.grades.items():
-                row[self._places[Has(key)]] = GRADES.index(grade)
-            for key in concept.unknown:
-                row[self._places[Has(key)]] = _NOT_KNOWN
-        for place, form in enumerate(self.questions):
-            if isinstance(form, Compare):
-                table[:, place] = self._column(form)
-        return table
-
     def _column(self, form: Form) -> NDArray[np.int8]:
         concepts = (self.knowledge.concepts[name] for name in self.pool)
-        found = [answer(form, concept, self.knowledge) for concept in concepts]
+        found = [forms.answer(form, concept, self.knowledge) for concept in concepts]
         places = [_NOT_KNOWN if each is None else ANSWERS.index(each) for each in found]
         return np.array(places, dtype=np.int8)
 

@@ -12,6 +12,24 @@ Grade: TypeAlias = Literal["yes", "sometimes", "no"]
 Levels: TypeAlias = tuple[int, int]
 GRADES: tuple[Grade, ...] = ("no", "sometimes", "yes")
 """The grades, from the weakest."""
+_WIDE = "+"
+# Class in WordNet of the words of a kind.
+_CLASSES = {
+    "animal": "animal",
+    "person": "person",
+    "plant": "plant",
+    "food": "food",
+    "drink": "food",
+    "body_part": "body",
+    "object": "artifact",
+    "place": "artifact",
+    "nature": "nature",
+}
+# Words whose first sound is not that of their first letter.
+_ARTICLES = {
+    **dict.fromkeys(("uniform", "unicorn", "unicycle", "ukulele", "university"), "a"),
+    **dict.fromkeys(("hour", "hourglass", "x-ray"), "an"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +95,6 @@ class Fact:
     ask: str
     grades: Mapping[str, Grade]  # by word
     said: Mapping[str, tuple[str, ...]]  # phrases that ask for it, by slot of frames.toml
-
-
-_WIDE = "+"
-# Class in WordNet of the words of a kind.
-_CLASSES = {
-    "animal": "animal",
-    "person": "person",
-    "plant": "plant",
-    "food": "food",
-    "drink": "food",
-    "body_part": "body",
-    "object": "artifact",
-    "place": "artifact",
-    "nature": "nature",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,19 +164,6 @@ class Knowledge:
             category: tuple(n for n, c in self.concepts.items() if c.category == category)
             for category in dict.fromkeys(c.category for c in self.concepts.values())
         }
-
-
-# Words whose first sound is not that of their first letter.
-_ARTICLES = {
-    "uniform": "a",
-    "unicorn": "a",
-    "unicycle": "a",
-    "ukulele": "a",
-    "university": "a",
-    "hour": "an",
-    "hourglass": "an",
-    "x-ray": "an",
-}
 
 
 def indefinite_article(noun: str) -> str:

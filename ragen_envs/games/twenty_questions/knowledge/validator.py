@@ -63,7 +63,7 @@ def levels_fit(knowledge: Knowledge) -> Iterator[str]:
         for scale, (low, high) in concept.levels.items():
             if not 1 <= low <= high <= len(knowledge.scales[scale].levels):
                 yield f"{concept.name}: the {scale} {low} to {high} is not on the scale"
-            for key in _full(concept):
+            for key in (key for key, grade in concept.memberships.items() if grade == "yes"):
                 least, most = knowledge.kinds[key].bounds.get(scale, (low, high))
                 if not least <= low <= high <= most:
                     yield f"{concept.name}: the {scale} {low} to {high} is not that of a {key}"
@@ -159,25 +159,16 @@ def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
 
 def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
     """Any two concepts differ in the replies to some standard questions."""
-    for first, second, questions in closest_pairs(knowledge, APART - 1):
-        yield f"{first} and {second} differ only in: {' '.join(questions) or 'nothing'}"
-
-
-def closest_pairs(knowledge: Knowledge, most: int) -> list[tuple[str, str, list[str]]]:
-    """Return the pairs of concepts that differ in few standard questions, and those questions."""
     solver = Solver(knowledge)
     pairs = []
     for first, row in enumerate(solver.table):
         differ = solver.table[first + 1 :] != row
-        for offset in np.flatnonzero(differ.sum(axis=1) <= most):
+        for offset in np.flatnonzero(differ.sum(axis=1) < APART):
             places = np.flatnonzero(differ[offset])
             asks = [say(solver.questions[place], knowledge) for place in places]
             pairs.append((solver.pool[first], solver.pool[first + 1 + offset], asks))
-    return sorted(pairs, key=lambda pair: len(pair[2]))
-
-
-def _full(concept: Concept) -> list[str]:
-    return [key for key, grade in concept.memberships.items() if grade == "yes"]
+    for one, other, asks in sorted(pairs, key=lambda pair: len(pair[2])):
+        yield f"{one} and {other} differ only in: {' '.join(asks) or 'nothing'}"
 
 
 def _all(concept: Concept) -> chain[tuple[str, str]]:

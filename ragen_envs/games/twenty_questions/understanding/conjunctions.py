@@ -13,11 +13,7 @@ from ragen_envs.games.twenty_questions.forms import And, Either, Form, Guess, No
 from ragen_envs.games.twenty_questions.understanding.discourse import expand_contrast, segments
 from ragen_envs.games.twenty_questions.understanding.grammar import is_asked, is_stated
 from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon
-from ragen_envs.games.twenty_questions.understanding.tokens import (
-    Tokens,
-    without_commas,
-    word_set,
-)
+from ragen_envs.games.twenty_questions.understanding.tokens import Tokens, without_commas, word_set
 
 ReadClause: TypeAlias = Callable[[Tokens], Form | None]
 """Function from a single clause to its form."""
@@ -29,6 +25,9 @@ _ARTICLES = word_set("a an the")
 _BEFORE_A_NOUN = word_set("it in on at of from than as for have with")
 _BEFORE_PARTS = word_set("both either")
 MOST_PARTS = 5
+_PLACES = word_set("in on at near around inside under across throughout")
+_SHORTEST_HEAD = 3
+_LONGEST_TAIL = 7
 
 
 def first_form(forms: Iterable[Form | None]) -> Form | None:
@@ -75,10 +74,8 @@ def _parts(tokens: Tokens, clause: ReadClause, in_part: ReadClause) -> Form | No
     forms = [clause(first) or _read_first(first, parts[-1], clause) or in_part(first)]
     negated = isinstance(forms[0], Not) and "not" in first
     for part in parts[1:]:
-        forms.append(
-            _read_later(first, part, parts[-1], clause)
-            or _read_partly(first, part, clause, in_part)
-        )
+        later = _read_later(first, part, parts[-1], clause)
+        forms.append(later or _read_partly(first, part, clause, in_part))
     if negated and not all(isinstance(form, Not) for form in forms[1:]):
         return None
     return _combine(join, forms)
@@ -156,11 +153,6 @@ def _noun_begins(tokens: Tokens, at: int) -> bool:
 def _read_first(part: Tokens, last: Tokens, clause: ReadClause) -> Form | None:
     """Return the form of a part with the end of the last ("bigger or heavier than a car")."""
     return first_form(clause((*part, *last[start:])) for start in range(1, len(last)))
-
-
-_PLACES = word_set("in on at near around inside under across throughout")
-_SHORTEST_HEAD = 3
-_LONGEST_TAIL = 7
 
 
 def read_with_adjunct(tokens: Tokens, clause: ReadClause, lexicon: Lexicon) -> Form | None:

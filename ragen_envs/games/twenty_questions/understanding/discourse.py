@@ -15,6 +15,23 @@ from ragen_envs.games.twenty_questions.understanding.tokens import (
 )
 
 SUBJECTS = ("it", "word", "name", "people")
+_SUCH = (("such", "as"), ("for", "example"), ("for", "instance"))
+_LONGEST_ASKING = 14
+_ASKING = word_set(
+    "ask inquire enquire know say tell confirm clarify wonder wondering check find see determine "
+    "establish question learn hear curious interested"
+)
+_ASKED = word_set("me us is out")
+_NO_ASKING = word_set("not never nothing no already hard depend depends without")
+_OF_IT = (("is", "it"), ("does", "it"), ("can", "it"), ("has", "it"))
+_AFTER_OBJECT = word_set("in on at for to with , as inside during when from into")
+_CHILDREN = (("children",), ("kids",))
+_BEGIN = word_set("and or but , that which who something anything not")
+AUXILIARIES = word_set(
+    "is are was were be am do does did can could will would may might must has have had should"
+)
+_SAID_OF_ONE = (("that",), ("which",), ("with",), ("of",))
+_AS_WORDS = frozenset((word,) for word in AUXILIARIES)
 
 
 @cache
@@ -203,25 +220,6 @@ def _subject(tokens: Tokens, at: int, before: list[str]) -> tuple[int, str] | No
         return None
     thought = _phrases("thought").at(tokens, subject[0])
     return (thought[0] if thought else subject[0]), subject[1]
-
-
-_SUCH = (("such", "as"), ("for", "example"), ("for", "instance"))
-_LONGEST_ASKING = 14
-_ASKING = word_set(
-    "ask inquire enquire know say tell confirm clarify wonder wondering check find see determine "
-    "establish question learn hear curious interested"
-)
-_ASKED = word_set("me us is out")
-_NO_ASKING = word_set("not never nothing no already hard depend depends without")
-_OF_IT = (("is", "it"), ("does", "it"), ("can", "it"), ("has", "it"))
-_AFTER_OBJECT = word_set("in on at for to with , as inside during when from into")
-_CHILDREN = (("children",), ("kids",))
-_BEGIN = word_set("and or but , that which who something anything not")
-AUXILIARIES = word_set(
-    "is are was were be am do does did can could will would may might must has have had should"
-)
-_SAID_OF_ONE = (("that",), ("which",), ("with",), ("of",))
-_AS_WORDS = frozenset((word,) for word in AUXILIARIES)
 
 
 def _begins(before: list[str]) -> bool:

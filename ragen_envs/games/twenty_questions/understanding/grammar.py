@@ -20,6 +20,26 @@ _THIRD_PERSONS: dict[str, str] = _TABLES["third_persons"]
 _PARTICIPLES: dict[str, str] = _TABLES["participles"]
 _DOUBLED = word_set(_TABLES["doubled"])
 _IN_IE = word_set(_TABLES["ending_in_ie"])
+_BE = word_set("is are was were am be")
+_HAVE = word_set("has have had")
+_DO = word_set("do does did can could will would may might")
+_SUBJECTS = word_set("it people children there word name its the every most")
+_STATED = word_set("it people children word name they there")
+_SAID_OF_IT = word_set("has can does could")
+_NOT = ("not", "never")
+AGENT_VERBS = word_set(
+    "use need wear like love eat drink own have play keep carry ride drive buy enjoy hunt raise "
+    "sell fear want make visit clean know cook listen look find see watch hold read go catch kill "
+    "sleep sit live sail put"
+)
+_LONGEST_AGENT = 5
+_LONGEST_SAID = 3
+_BOTH = word_set("both often usually all mostly a an the any typical average most many young")
+_PLURAL = word_set("men women children people adults police")
+_OBJECT = word_set("it 1 there")
+_MADE_UP = word_set("made up composed comprised consisting based mainly mostly of on")
+_ARTICLES = word_set("a an the")
+_PERSONS = word_set("we you i people they")
 
 
 def plural(phrase: str) -> str:
@@ -114,15 +134,6 @@ def _before_suffix(verb: str) -> str:
     return verb + verb[-1] if one_vowel and (syllables == 1 or verb in _DOUBLED) else verb
 
 
-_BE = word_set("is are was were am be")
-_HAVE = word_set("has have had")
-_DO = word_set("do does did can could will would may might")
-_SUBJECTS = word_set("it people children there word name its the every most")
-_STATED = word_set("it people children word name they there")
-_SAID_OF_IT = word_set("has can does could")
-_NOT = ("not", "never")
-
-
 @dataclass(frozen=True, slots=True)
 class Clause:
     """A clause in the plain order: "is" or "does", the subject and the rest."""
@@ -178,16 +189,6 @@ def _about_another(tokens: Tokens) -> Clause | None:
     return None
 
 
-AGENT_VERBS = word_set(
-    "use need wear like love eat drink own have play keep carry ride drive buy enjoy hunt raise "
-    "sell fear want make visit clean know cook listen look find see watch hold read go catch kill "
-    "sleep sit live sail put"
-)
-_LONGEST_AGENT = 5
-_LONGEST_SAID = 3
-_BOTH = word_set("both often usually all mostly a an the any typical average most many young")
-
-
 def by_agent(tokens: Tokens) -> Tokens | None:
     """Return "Would a doctor use it?" as "is it used by doctors", None for another question."""
     if not tokens or tokens[0] not in _DO:
@@ -207,10 +208,6 @@ def by_agent(tokens: Tokens) -> Tokens | None:
     return None
 
 
-_PLURAL = word_set("men women children people adults police")
-_OBJECT = word_set("it 1 there")
-
-
 def reword_parts(clause: Tokens) -> Iterator[Tokens]:
     """Yield "Is its tail long?" as "Does it have a long tail?", "Is its diet fish?" as "eat"."""
     if clause[:2] in (("is", "its"), ("is", "the")):
@@ -224,9 +221,6 @@ def reword_parts(clause: Tokens) -> Iterator[Tokens]:
             while eaten and eaten[0] in _MADE_UP:
                 eaten = eaten[1:]
             yield ("does", "it", "eat", *eaten)
-
-
-_MADE_UP = word_set("made up composed comprised consisting based mainly mostly of on")
 
 
 def correct_grammar(clause: Tokens) -> Iterator[Tokens]:
@@ -250,10 +244,6 @@ def deeds() -> frozenset[str]:
     """Return the verbs of actions that people do with a thing."""
     said = data_file("synonyms.toml")["people"].values()
     return frozenset(each.split()[0] for phrases in said for each in phrases)
-
-
-_ARTICLES = word_set("a an the")
-_PERSONS = word_set("we you i people they")
 
 
 def _plain(verb: str, subject: str, rest: Tokens) -> Clause | None:

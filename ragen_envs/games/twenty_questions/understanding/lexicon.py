@@ -8,27 +8,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TypeAlias
 
-from ragen_envs.games.twenty_questions.forms import (
-    And,
-    Compare,
-    Either,
-    Form,
-    Guess,
-    Has,
-    IsKind,
-    IsNoun,
-    Knows,
-    Narrowed,
-    Not,
-)
+from ragen_envs.games.twenty_questions import forms
+from ragen_envs.games.twenty_questions.forms import Form
 from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
-from ragen_envs.games.twenty_questions.understanding.grammar import (
-    gerund,
-    participle,
-    plural,
-    singulars,
-    third_person,
-)
+from ragen_envs.games.twenty_questions.understanding import grammar
 from ragen_envs.games.twenty_questions.understanding.tokens import (
     Frames,
     Tokens,
@@ -59,43 +42,44 @@ _NEUTRAL = word_set(
     "distinct obvious noticeable special specialised specialized"
 )
 _COLOURS = frozenset(
-    Has(f"is_{colour}")
+    forms.Has(f"is_{colour}")
     for colour in word_set("red orange yellow green blue purple pink brown black white grey")
 )
 _LEVEL = re.compile(r"(size|weight) (<|>) (\d+)")
+_SLOTS = (
+    *("is", "have", "made_of", "place", "where", "purpose", "verb", "people", "power"),
+    "product",
+)
+DENIES = "!"
+"""Prefix of a slot or a relation that negates it ("Does it lack wings?")."""
+_SHORTEST_CORRECTED = 5
+_LONGEST_CORRECTED = 16
+_LONG = 6
+_COMPARED = word_set(
+    "bigger larger longer taller smaller shorter heavier lighter weigh weight letter letters "
+    "start starts begin contain contains vowel"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The meanings of phrases for a knowledge.
-
-    Attributes:
-        knowledge: The knowledge.
-        slots: Form of each phrase, by slot of frames.toml.
-        kinds: Form of nouns that are not concepts.
-        concepts: Name of each concept by its names, including plural ones.
-        narrower: Names that mean only a subkind of the concept.
-        references: Reference or level of a noun, by scale.
-        thirds: Base forms of verbs in the third person ("lays eggs": "lay eggs").
-        vocabulary: Words of the slots and the kinds, without names of concepts.
-        names: Words of the concepts' names, and other nouns.
-    """
+    """The meanings of phrases for a knowledge."""
 
     knowledge: Knowledge
-    slots: Mapping[str, Mapping[str, Form]]
-    kinds: Mapping[str, Form]
-    concepts: Mapping[str, str]
-    narrower: frozenset[str]
-    references: Mapping[str, Mapping[str, str]]
-    thirds: Mapping[str, str]
-    vocabulary: frozenset[str]
-    names: frozenset[str]
+    slots: Mapping[str, Mapping[str, Form]]  # form of each phrase, by slot of frames.toml
+    kinds: Mapping[str, Form]  # nouns that are not concepts
+    concepts: Mapping[str, str]  # by all their names, including plural ones
+    narrower: frozenset[str]  # names that mean only a subkind of the concept
+    references: Mapping[str, Mapping[str, str]]  # reference or level of a noun, by scale
+    thirds: Mapping[str, str]  # base forms of verbs in the third person ("lays eggs": "lay eggs")
+    vocabulary: frozenset[str]  # words of the slots and the kinds, without names of concepts
+    names: frozenset[str]  # words of the concepts' names, and other nouns
 
-    def guess(self, words: Tokens) -> Guess | None:
+    def guess(self, words: Tokens) -> forms.Guess | None:
         """Return the guess of a name, None if it does not name a concept."""
         spoken = key(words)
         name = self.concepts.get(spoken)
-        return None if name is None else Guess(name, narrower=spoken in self.narrower)
+        return None if name is None else forms.Guess(name, narrower=spoken in self.narrower)
 
     def meaning(self, slot: str, words: Tokens) -> Form | None:
         """Return the form of a phrase in a slot, None if the tables do not have it.
@@ -136,22 +120,29 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
     """Return the meanings of phrases for a knowledge."""
     meant, said = partial(read_meaning, knowledge=knowledge), read_phrases(knowledge)
     inflected: dict[str, list[Callable[[str], str]]] = {
-        "have": [str, plural],
-        "made_of": [str, plural],
-        "place": [str, plural],
-        "verb": [str, third_person],
+        "have": [str, grammar.plural],
+        "made_of": [str, grammar.plural],
+        "place": [str, grammar.plural],
+        "verb": [str, grammar.third_person],
     }
     slots = {slot: _slot(said[slot], inflected.get(slot, [str]), meant) for slot in _SLOTS}
-    slots["verbing"] = _slot(said["verb"], [gerund], meant)
+    slots["verbing"] = _slot(said["verb"], [grammar.gerund], meant)
     slots["purposing"] = {
         **_slot(said["for"], [str], meant),
-        **_slot(said["purpose"], [gerund], meant),
+        **_slot(said["purpose"], [grammar.gerund], meant),
     }
-    slots["passive"] = _slot(said["people"], [lambda said: participle(_without_it(said))], meant)
+    slots["passive"] = _slot(
+        said["people"], [lambda said: grammar.participle(_without_it(said))], meant
+    )
     slots["fronted"] = _front_objects(said["people"], meant)
     slots["colour"] = {words: form for words, form in slots["is"].items() if form in _COLOURS}
     slots["gap"] = _slot(said["people"], [_without_it], meant)
-    kinds = {words: meant(each) for words, each in _name_kinds(knowledge, said["kind"]).items()}
+    named_kinds = _index(
+        [(fact, word) for fact in knowledge.facts for word in said["kind"].get(fact, ())]
+        + [(k, word) for k, kind in knowledge.kinds.items() for word in kind.words]
+        + [(meaning, word) for meaning, words in said["kind"].items() for word in words]
+    )
+    kinds = {words: meant(each) for words, each in named_kinds.items()}
     concepts = _index(
         [(name, name) for name in knowledge.concepts]
         + [(name, alias) for name, each in knowledge.concepts.items() for alias in each.aliases]
@@ -160,7 +151,9 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
     vocabulary = _words(kinds, *slots.values())
     # "Of the crow family": a crow, or unknown for others of its kind.
     slots["family"] = {
-        spoken: Either((IsNoun(name), Narrowed(IsKind(knowledge.concepts[name].kinds[0]))))
+        spoken: forms.Either(
+            (forms.IsNoun(name), forms.Narrowed(forms.IsKind(knowledge.concepts[name].kinds[0])))
+        )
         for spoken, name in concepts.items()
         if "animal" in knowledge.concepts[name].memberships
     }
@@ -173,7 +166,7 @@ def lexicon(knowledge: Knowledge) -> Lexicon:
         narrower=_narrower(knowledge, concepts),
         references={scale: dict(_objects(scale, knowledge)) for scale in knowledge.scales},
         thirds={
-            key(phrase(third_person(each)).split()): each
+            key(phrase(grammar.third_person(each)).split()): each
             for phrases in said["verb"].values()
             for each in map(phrase, phrases)
         },
@@ -186,40 +179,34 @@ def _words(*tables: Mapping[str, object]) -> frozenset[str]:
     return frozenset(word for each in tables for words in each for word in words.split())
 
 
-_SLOTS = (
-    *("is", "have", "made_of", "place", "where", "purpose", "verb", "people", "power"),
-    "product",
-)
-
-
 def read_meaning(written: str, knowledge: Knowledge) -> Form:
     """Return the form of a key of the synonym table, or raise a ValueError."""
-    for sign, make in (("|", Either), ("&", And)):
+    for sign, make in (("|", forms.Either), ("&", forms.And)):
         if sign in written:
             return make(tuple(read_meaning(p.strip(), knowledge) for p in written.split(sign)))
     if written.startswith("!"):
-        return Not(read_meaning(written.removeprefix("!"), knowledge))
+        return forms.Not(read_meaning(written.removeprefix("!"), knowledge))
     composed: dict[str, str] = data_file("synonyms.toml")["meanings"]
     if written in composed:
         return read_meaning(composed[written], knowledge)
     if written in knowledge.kinds:
-        return IsKind(written)
+        return forms.IsKind(written)
     if written in knowledge.features:
-        return Has(written)
+        return forms.Has(written)
     if written in knowledge.facts:
-        return Knows(written)
+        return forms.Knows(written)
     level = _LEVEL.fullmatch(written)
     if not level:
         raise ValueError(f"synonyms.toml: {written!r} is not a kind, feature or fact")
-    return Compare(level[1], "more" if level[2] == ">" else "less", int(level[3]))
+    return forms.Compare(level[1], "more" if level[2] == ">" else "less", int(level[3]))
 
 
 def _slot(
-    said: Mapping[str, list[str]], forms: list[Callable[[str], str]], meant: ReadMeaning
+    said: Mapping[str, list[str]], inflections: list[Callable[[str], str]], meant: ReadMeaning
 ) -> dict[str, Form]:
     return {
         key(inflect(each).split()): meant(meaning)
-        for inflect in reversed(forms)
+        for inflect in reversed(inflections)
         for meaning, phrases in said.items()
         for each in map(phrase, phrases)
     }
@@ -232,7 +219,7 @@ def _front_objects(said: Mapping[str, list[str]], meant: ReadMeaning) -> dict[st
         for verb, *rest in (phrase(each).split() for each in phrases):
             once = rest[-1:] == ["it"] and rest.count("it") == 1
             if once and len(rest) > 2 and rest[-2] in _PREPOSITIONS:
-                words = (*rest[:-2], participle(verb), *rest[-2:])
+                words = (*rest[:-2], grammar.participle(verb), *rest[-2:])
                 fronted.setdefault(key(words), meant(meaning))
     return fronted
 
@@ -241,17 +228,10 @@ def _without_it(words: str) -> str:
     return " ".join(word for word in words.split() if word != "it")
 
 
-def _name_kinds(knowledge: Knowledge, said: Mapping[str, list[str]]) -> dict[str, str]:
-    known = [(k, word) for k in knowledge.facts for word in said.get(k, ())]
-    named = [(k, word) for k, kind in knowledge.kinds.items() for word in kind.words]
-    added = [(meaning, word) for meaning, words in said.items() for word in words]
-    return _index([*known, *named, *added])
-
-
 def _index(named: list[tuple[str, str]]) -> dict[str, str]:
     """Return meanings by their words, singular before plural; the first of two counts."""
     words: dict[str, str] = {}
-    for inflect in (str, plural):
+    for inflect in (str, grammar.plural):
         for meaning, word in named:
             words.setdefault(key(phrase(inflect(word)).split()), meaning)
     return words
@@ -262,7 +242,7 @@ def _narrower(knowledge: Knowledge, concepts: Mapping[str, str]) -> frozenset[st
     return frozenset(
         spoken
         for spoken, name in concepts.items()
-        if name in knowledge.nouns.below.get(singulars(spoken)[-1], ())
+        if name in knowledge.nouns.below.get(grammar.singulars(spoken)[-1], ())
         or name in knowledge.nouns.below.get(spoken, ())
         or (spoken.endswith(f" {name}") and spoken != name)
     )
@@ -280,10 +260,6 @@ def _objects(scale: str, knowledge: Knowledge) -> Iterator[tuple[str, str]]:
         yield key(phrase(reference).split()), reference
 
 
-DENIES = "!"
-"""Prefix of a slot or a relation that negates it ("Does it lack wings?")."""
-
-
 @cache
 def frames() -> Frames[tuple[str, bool]]:
     """Return the frames of each slot of the synonym table, and of its negation."""
@@ -293,15 +269,6 @@ def frames() -> Frames[tuple[str, bool]]:
             denied = frame.startswith(DENIES)
             written.setdefault((slot, denied), []).append(frame.removeprefix(DENIES))
     return Frames(written)
-
-
-_SHORTEST_CORRECTED = 5
-_LONGEST_CORRECTED = 16
-_LONG = 6
-_COMPARED = word_set(
-    "bigger larger longer taller smaller shorter heavier lighter weigh weight letter letters "
-    "start starts begin contain contains vowel"
-)
 
 
 def correct_spelling(tokens: Tokens, lexicon: Lexicon) -> Tokens:

@@ -9,16 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ragen_envs.games.twenty_questions.forms import (
-    And,
-    Either,
-    Form,
-    Has,
-    IsKind,
-    IsNoun,
-    Knows,
-    Narrowed,
-)
+from ragen_envs.games.twenty_questions import forms
+from ragen_envs.games.twenty_questions.forms import Form
 from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
 from ragen_envs.games.twenty_questions.understanding.conjunctions import ReadClause
 from ragen_envs.games.twenty_questions.understanding.grammar import is_asked
@@ -59,7 +51,7 @@ _MOST_DROPPED = 3
 _FACTS_OF_EVERYTHING = word_set(
     "is_a_thing is_real is_visible is_a_noun is_group is_family is_used_by_people"
 )
-_OF_EVERYTHING = frozenset((Has("is_tangible"), *map(Knows, _FACTS_OF_EVERYTHING)))
+_OF_EVERYTHING = frozenset((forms.Has("is_tangible"), *map(forms.Knows, _FACTS_OF_EVERYTHING)))
 """Forms that are true of nearly every word, so that they are hardly the question."""
 _OF_IT = word_set("its the")
 _SOMETHING = word_set("something anything somewhere")
@@ -88,7 +80,7 @@ def read_narrowed(tokens: Tokens, clause: ReadClause, lexicon: Lexicon) -> Form 
         end = len(shorter)
         of_noun = tokens[:end] == shorter and tokens[end : end + 1] == ("of",)
         if form and _may_be_narrowed(form, of_noun, lexicon.knowledge):
-            return Narrowed(form)
+            return forms.Narrowed(form)
     return None
 
 
@@ -154,11 +146,11 @@ def _is_property(tokens: Tokens, lexicon: Lexicon) -> bool:
 def _may_be_narrowed(form: Form, of_noun: bool, knowledge: Knowledge) -> bool:
     """Whether more words narrow the form; "a relative of" it is another thing."""
     match form:
-        case And(forms) | Either(forms):
-            return all(_may_be_narrowed(each, of_noun, knowledge) for each in forms)
-        case IsKind(kind):
+        case forms.And(parts) | forms.Either(parts):
+            return all(_may_be_narrowed(each, of_noun, knowledge) for each in parts)
+        case forms.IsKind(kind):
             return _is_below(kind, knowledge)
-        case Has() | IsNoun() | Knows():
+        case forms.Has() | forms.IsNoun() | forms.Knows():
             return not of_noun and form not in _OF_EVERYTHING
         case _:
             return False

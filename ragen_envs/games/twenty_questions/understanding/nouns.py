@@ -6,14 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from ragen_envs.games.twenty_questions.forms import And, Form, Guess, IsNoun, Not
+from ragen_envs.games.twenty_questions.understanding import grammar
 from ragen_envs.games.twenty_questions.understanding.conjunctions import ReadClause
-from ragen_envs.games.twenty_questions.understanding.grammar import (
-    AGENT_VERBS,
-    base_verb,
-    deeds,
-    participle,
-    singulars,
-)
 from ragen_envs.games.twenty_questions.understanding.lexicon import Lexicon, key
 from ragen_envs.games.twenty_questions.understanding.tokens import Phrases, Tokens, word_set
 
@@ -54,6 +48,10 @@ _NO_NOUN = word_set(
 )
 _MARKS = word_set("that which who whom where")
 _WITH = {"with": False, "without": True, "having": False}
+_PLACES = word_set("place somewhere location building spot area")
+_SAID_OF_A_NOUN = word_set("for to in on made capable able known native active adapted famous")
+_PEOPLE = word_set("people you i we 1 humans someone")
+_MODALS = word_set("can could would will may might do does usually")
 
 
 def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
@@ -100,9 +98,6 @@ def of_place(words: Tokens) -> Iterator[Tokens]:
         yield (*does, "it")
 
 
-_PLACES = word_set("place somewhere location building spot area")
-
-
 def read_whole(words: Tokens, lexicon: Lexicon) -> Form | None:
     """Return the form of a compound noun whose last word is misleading ("bony fish")."""
     bare = _bare(words)
@@ -115,7 +110,7 @@ def read_whole(words: Tokens, lexicon: Lexicon) -> Form | None:
 def _known_noun(words: Tokens, lexicon: Lexicon) -> str | None:
     """Return the noun of which words are the singular or the plural, None for another one."""
     nouns = lexicon.knowledge.nouns
-    return next((noun for noun in singulars(" ".join(words)) if noun in nouns), None)
+    return next((noun for noun in grammar.singulars(" ".join(words)) if noun in nouns), None)
 
 
 def _of_noun(noun: str, lexicon: Lexicon) -> Form:
@@ -235,15 +230,10 @@ def _question_of(tail: Tokens) -> tuple[Tokens, bool] | None:
         if tail[at] in _MODALS:
             return ("does", *tail[:at], tail[at + 1], "it", *tail[at + 2 :]), False
     for at in range(1, min(_LONGEST_AGENT, len(tail))):
-        verb = base_verb(tail[at])
-        if verb in AGENT_VERBS:
+        verb = grammar.base_verb(tail[at])
+        if verb in grammar.AGENT_VERBS:
             return ("does", *tail[:at], verb, "it", *tail[at + 1 :]), False
     return None
-
-
-_SAID_OF_A_NOUN = word_set("for to in on made capable able known native active adapted famous")
-_PEOPLE = word_set("people you i we 1 humans someone")
-_MODALS = word_set("can could would will may might do does usually")
 
 
 def _of_people(tail: Tokens) -> tuple[Tokens, bool] | None:
@@ -254,11 +244,11 @@ def _of_people(tail: Tokens) -> tuple[Tokens, bool] | None:
     if rest and rest[0] in _MODALS:
         rest = rest[2:] if denied else rest[1:]
     if tail[0] == "1" and rest:
-        rest = (base_verb(rest[0]), *rest[1:])
+        rest = (grammar.base_verb(rest[0]), *rest[1:])
     return (("does", "people", *rest), denied) if rest else None
 
 
 @cache
 def _participles() -> frozenset[str]:
     others = ("find", "keep", "use", "locate", "see", "sell", "cover", "power")
-    return frozenset(map(participle, (*deeds(), *others)))
+    return frozenset(map(grammar.participle, (*grammar.deeds(), *others)))

@@ -7,21 +7,13 @@ from functools import cache, lru_cache
 
 from ragen_envs.games.twenty_questions.forms import Either, Form, Guess, Knows, Not, questions, say
 from ragen_envs.games.twenty_questions.knowledge.schema import Knowledge
-from ragen_envs.games.twenty_questions.understanding import discourse
+from ragen_envs.games.twenty_questions.understanding import discourse, grammar, nouns
 from ragen_envs.games.twenty_questions.understanding.comparisons import read_comparison
 from ragen_envs.games.twenty_questions.understanding.conjunctions import (
     first_form,
     read_joined,
     read_shared,
     read_with_adjunct,
-)
-from ragen_envs.games.twenty_questions.understanding.grammar import (
-    by_agent,
-    correct_grammar,
-    is_asked,
-    is_stated,
-    order_clause,
-    reword_parts,
 )
 from ragen_envs.games.twenty_questions.understanding.letters import read_letters
 from ragen_envs.games.twenty_questions.understanding.lexicon import (
@@ -31,13 +23,6 @@ from ragen_envs.games.twenty_questions.understanding.lexicon import (
     lexicon,
 )
 from ragen_envs.games.twenty_questions.understanding.narrowed import read_narrowed
-from ragen_envs.games.twenty_questions.understanding.nouns import (
-    of_place,
-    read_guess,
-    read_noun,
-    read_other,
-    read_whole,
-)
 from ragen_envs.games.twenty_questions.understanding.tokens import (
     Tokens,
     sentences,
@@ -57,6 +42,8 @@ MOST_CLAUSES = 150
 """Most clauses that are tried for a question; it is not understood if none of them fits."""
 _MOST_IN_PART = 2
 """Most attempts to leave out words that are not understood, each with as many clauses."""
+_CACHED_LENGTH = 200
+"""Most characters of a question whose form is cached, since players repeat questions."""
 
 
 class _Tables:
@@ -67,7 +54,7 @@ class _Tables:
         self.canonical: dict[str, Form] = {}
         for form in (*questions(knowledge), *map(Knows, knowledge.facts)):
             (sentence,) = sentences(say(form, knowledge))
-            clause = order_clause(discourse.plain(without_commas(sentence.tokens)), {})
+            clause = grammar.order_clause(discourse.plain(without_commas(sentence.tokens)), {})
             if clause:
                 self.canonical[key(clause.tokens)] = form
 
@@ -87,16 +74,15 @@ class _TextReader:
         spoken = [s for s in sentences(text) if not discourse.is_chatter(s.tokens)]
         if len(spoken) > MOST_SENTENCES:
             return None
-        asked = [s for s in spoken if s.asked or is_asked(discourse.drop_opening(s.tokens))]
+        asked = [s for s in spoken if s.asked or grammar.is_asked(discourse.drop_opening(s.tokens))]
         if len(asked) > 1:
             return None
         stated = [self._sentence(s.tokens) for s in spoken if s not in asked]
         if not asked:
             understood = [form for form in stated if form]
             return understood[0] if len(understood) == 1 else None
-        return (
-            None if any(isinstance(f, Guess) for f in stated) else self._sentence(asked[0].tokens)
-        )
+        guessed = any(isinstance(form, Guess) for form in stated)
+        return None if guessed else self._sentence(asked[0].tokens)
 
     def _sentence(self, tokens: Tokens) -> Form | None:
         if len(tokens) > MOST_WORDS:
@@ -110,7 +96,7 @@ class _TextReader:
             return None
         tokens = discourse.drop_asking(discourse.drop_opening(discourse.drop_asides(tokens)))
         said = discourse.find_answer(tokens)
-        if said and (form := read_joined(said, lambda part: read_guess(part, lexicon))):
+        if said and (form := read_joined(said, lambda part: nouns.read_guess(part, lexicon))):
             return form
         if announced := discourse.find_guess(tokens):  # need not be a guess
             announced = discourse.drop_closing(discourse.drop_opening(announced))
@@ -148,7 +134,7 @@ class _TextReader:
             return self._read_restated(*parts)
         if form is None and (shorter := discourse.drop_example(tokens) or _compared_first(tokens)):
             return self._question(shorter)
-        if form is None and "," not in tokens and is_asked(discourse.plain(tokens)):
+        if form is None and "," not in tokens and grammar.is_asked(discourse.plain(tokens)):
             form = read_with_adjunct(discourse.plain(tokens), self._clause, self._tables.lexicon)
         if form is None:
             return self._last(tokens)
@@ -159,7 +145,7 @@ class _TextReader:
         if reason := _after_reason(tokens):
             return self._sentence(reason)
         parts = discourse.segments(tokens)
-        if len(parts) != 2 or not is_asked(tokens) or _JOINED & set(tokens):
+        if len(parts) != 2 or not grammar.is_asked(tokens) or _JOINED & set(tokens):
             return None
         first = self._clause(discourse.plain(parts[0]))
         second = read_shared(discourse.plain(parts[0]), discourse.plain(parts[1]), self._clause)
@@ -167,7 +153,7 @@ class _TextReader:
 
     def _read_restated(self, question: Tokens, again: Tokens) -> Form | None:
         """Return the form of a question that is restated, in whole or in part."""
-        if is_asked(again):
+        if grammar.is_asked(again):
             return self._question(again)
         both = read_joined(discourse.plain((*question, "or", *again)), self._clause)
         if isinstance(both, Either):
@@ -179,11 +165,11 @@ class _TextReader:
         self._left -= 1
         if self._left < 0:
             return None
-        clause = order_clause(tokens, self._tables.lexicon.thirds)
+        clause = grammar.order_clause(tokens, self._tables.lexicon.thirds)
         form = self._read_plain(clause.tokens) if clause else None
-        if form is None and (agent := by_agent(tokens)):
+        if form is None and (agent := grammar.by_agent(tokens)):
             return self._read_plain(agent)
-        if form is None and tokens[:1] == ("is",) and not is_asked(tokens):  # "Is alive?"
+        if form is None and tokens[:1] == ("is",) and not grammar.is_asked(tokens):  # "Is alive?"
             form = self._read_plain(("is", "it", *tokens[1:]))
         if clause is None:
             return form or self._bare(tokens)
@@ -191,7 +177,7 @@ class _TextReader:
 
     def _bare(self, tokens: Tokens) -> Form | None:
         """Return the form of words without a verb: a guess, a kind or a property."""
-        if not tokens or is_stated(tokens):
+        if not tokens or grammar.is_stated(tokens):
             return None
         lexicon = self._tables.lexicon
         return (
@@ -206,7 +192,7 @@ class _TextReader:
             return None
         lexicon = self._tables.lexicon
         is_it = question[0] == "is" and question[1] in ("it", "word")
-        if is_it and (guess := read_guess(question[2:], lexicon)):
+        if is_it and (guess := nouns.read_guess(question[2:], lexicon)):
             return guess
         if form := read_letters(question) or self._tables.canonical.get(key(question)):
             return form
@@ -220,16 +206,16 @@ class _TextReader:
             self._read_frames(question)
             or read_comparison(question, lexicon)
             or (self._noun(question[2:]) if is_it else None)
-            or first_form(map(self._read_frames, reword_parts(question)))
-            or first_form(map(self._read_frames, correct_grammar(question)))
+            or first_form(map(self._read_frames, grammar.reword_parts(question)))
+            or first_form(map(self._read_frames, grammar.correct_grammar(question)))
         )
 
     def _noun(self, words: Tokens) -> Form | None:
         return (
-            read_whole(words, self._tables.lexicon)
-            or read_noun(words, self._tables.lexicon, self._clause)
-            or read_other(words, self._tables.lexicon)
-            or first_form(map(self._clause, of_place(words)))
+            nouns.read_whole(words, self._tables.lexicon)
+            or nouns.read_noun(words, self._tables.lexicon, self._clause)
+            or nouns.read_other(words, self._tables.lexicon)
+            or first_form(map(self._clause, nouns.of_place(words)))
         )
 
     def _read_frames(self, question: Tokens) -> Form | None:
@@ -242,19 +228,19 @@ class _TextReader:
 def _is_clause(tokens: Tokens) -> bool:
     """Whether a preceding "no" is a reply, and not a part of the question ("No wings?")."""
     rest = discourse.drop_opening(tokens)
-    return not rest or is_asked(rest) or is_stated(discourse.plain(rest))
+    return not rest or grammar.is_asked(rest) or grammar.is_stated(discourse.plain(rest))
 
 
 def _after_reason(tokens: Tokens) -> Tokens | None:
     """Return a question without the reason before it ("Since it is man-made, is it ...")."""
-    if is_asked(tokens) or tokens[0] in _OPEN:
+    if grammar.is_asked(tokens) or tokens[0] in _OPEN:
         return None
     for at, token in enumerate(tokens):
         joined = tokens[at + 1 : at + 2] in (("and",), ("or",), ("nor",))
         rest = discourse.drop_opening(tokens[at + 1 :]) if token == "," and not joined else ()
         # The conclusion of a statement begins with "so": "It gives light, so it is a lamp".
         follows = tokens[at + 1 : at + 2] in _THEREFORE and tokens[at + 1 :] != rest
-        if rest and (is_asked(rest) or discourse.find_guess(rest) or follows):
+        if rest and (grammar.is_asked(rest) or discourse.find_guess(rest) or follows):
             return rest
     return None
 
@@ -265,10 +251,6 @@ def _compared_first(tokens: Tokens) -> Tokens | None:
         return None
     parts = discourse.segments(tokens)
     return (*parts[1], "than", *parts[0][2:]) if len(parts) == 2 else None
-
-
-_CACHED_LENGTH = 200
-"""Most characters of a question whose form is cached, since players repeat questions."""
 
 
 def understand(text: str, knowledge: Knowledge) -> Form | None:

@@ -19,6 +19,17 @@ from typing import Generic, TypeAlias, TypeVar
 from ragen_envs.games.twenty_questions.knowledge.schema import Toml
 
 Tokens: TypeAlias = tuple[str, ...]
+LONGEST_TEXT = 1000
+"""Most characters of a text that is read; a longer one is not a single question."""
+_MARKUP = re.compile(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]")
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[.!?;\n,:]")
+_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "`": "'", "\u00b4": "'"})
+_SIGNS = str.maketrans({"/": " or ", "&": " and ", "\u2026": ".", "\u2014": ",", "\u2013": ","})
+_ABBREVIATIONS = {"i.e.": ", ie ", "e.g.": ", eg ", "etc.": " "}
+_ARE_SOMETHING = {"it", "that", "this", "what", "he", "she", "there", "who", "answer", "guess"}
+SLOT = "_"
+_PART = re.compile(r"[()]|[^\s()]+")
+Meaning = TypeVar("Meaning")
 
 
 def data_text(name: str) -> str:
@@ -33,15 +44,6 @@ def data_file(name: str) -> Toml:
     return tomllib.loads(data_text(name))
 
 
-LONGEST_TEXT = 1000
-"""Most characters of a text that is read; a longer one is not a single question."""
-
-_MARKUP = re.compile(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]")
-_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?|[.!?;\n,:]")
-_QUOTES = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "`": "'", "\u00b4": "'"})
-_SIGNS = str.maketrans({"/": " or ", "&": " and ", "\u2026": ".", "\u2014": ",", "\u2013": ","})
-
-_ABBREVIATIONS = {"i.e.": ", ie ", "e.g.": ", eg ", "etc.": " "}
 _TABLES = data_file("spelling.toml")
 _SPELLING: dict[str, str] = {
     **{word: str(number) for number, word in enumerate(_TABLES["numbers"].split())},
@@ -49,7 +51,6 @@ _SPELLING: dict[str, str] = {
 }
 _WHOLE: dict[str, str] = _TABLES["whole"]
 _ENDINGS: dict[str, str] = _TABLES["endings"]
-_ARE_SOMETHING = {"it", "that", "this", "what", "he", "she", "there", "who", "answer", "guess"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +122,6 @@ def _expand_token(token: str) -> list[str]:
     if ending == "s" and stem in _ARE_SOMETHING:
         return [stem, "is"]
     return [_SPELLING.get(stem, stem)]
-
-
-SLOT = "_"
-_PART = re.compile(r"[()]|[^\s()]+")
-
-Meaning = TypeVar("Meaning")
 
 
 def expand(pattern: str) -> tuple[Tokens, ...]:

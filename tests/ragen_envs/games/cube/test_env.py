@@ -11,7 +11,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.games.cube.env import VARIANTS, CubeVariant
 from ragen_envs.games.cube.generator import Generator
 from ragen_envs.games.cube.rules import ACTIONS
-from ragen_envs.games.cube.solver import distance
+from ragen_envs.games.cube.table import distance
 from ragen_envs.games.cube.text import CLASSIC, LETTERS, NEW, WORDS, Notation
 from tests.ragen_envs.games.cube import reference
 from tests.ragen_envs.support import blocks, make, state_in
@@ -205,7 +205,7 @@ def test_held_out_play_makes_no_table():
     code = (
         "import gymnasium, ragen_envs, ragen_envs.games.cube\n"
         "from ragen_envs.games.cube.table import table\n"
-        "from ragen_envs.games.cube.positions import positions\n"
+        "from ragen_envs.games.cube.table import positions\n"
         "env = gymnasium.make('ragen/CubeHard-v0', split='test', response_format='plain')\n"
         "env.reset(seed=0); env.step('U || R || F2')\n"
         "print(table.cache_info().currsize, positions.cache_info().currsize)\n"

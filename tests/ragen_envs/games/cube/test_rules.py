@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.core.instances import content_hash
-from ragen_envs.games.cube.instance import Cube
+from ragen_envs.games.cube.generator import Cube
 from ragen_envs.games.cube.rules import (
     ACTIONS,
     FACES,

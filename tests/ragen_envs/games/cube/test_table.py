@@ -5,10 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.cube.positions import POSITIONS, SOLVED, positions
 from ragen_envs.games.cube.rules import ACTIONS
-from ragen_envs.games.cube.solver import distance, solution
-from ragen_envs.games.cube.table import DEALT, LONGEST, table
+from ragen_envs.games.cube.table import (
+    DEALT,
+    LONGEST,
+    POSITIONS,
+    SOLVED,
+    distance,
+    positions,
+    solution,
+    table,
+)
 from tests.ragen_envs.games.cube import reference
 
 PUBLISHED = (1, 9, 54, 321, 1847, 9992, 50136, 227536, 870072, 1887748, 623800, 2644)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.mastermind.env import VARIANTS, MastermindVariant
-from ragen_envs.games.mastermind.generator import Generator
-from ragen_envs.games.mastermind.rules import all_codes
+from ragen_envs.games.mastermind.rules import Generator, all_codes
 from tests.ragen_envs.games.mastermind import reference
 from tests.ragen_envs.support import blocks, chi_square, make, rare, state_in
 

@@ -6,8 +6,7 @@ import pytest
 
 from ragen_envs.core.instances import RandomStream, draw, held_out
 from ragen_envs.games.mastermind.env import VARIANTS
-from ragen_envs.games.mastermind.generator import Generator
-from ragen_envs.games.mastermind.rules import all_codes
+from ragen_envs.games.mastermind.rules import Generator, all_codes
 from tests.ragen_envs.games.mastermind import reference
 from tests.ragen_envs.support import blocks, make
 

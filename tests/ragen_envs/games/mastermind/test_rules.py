@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_envs.core.instances import RandomStream, draw
-from ragen_envs.games.mastermind.generator import Generator
-from ragen_envs.games.mastermind.rules import Codes, Opening, all_codes, answer, census
+from ragen_envs.games.mastermind.rules import Codes, Generator, Opening, all_codes, answer, census
 from tests.ragen_envs.games.mastermind import reference
 
 code = st.lists(st.integers(0, 5), min_size=4, max_size=4).map(tuple)

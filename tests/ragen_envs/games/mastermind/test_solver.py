@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream, draw
-from ragen_envs.games.mastermind.generator import Generator
-from ragen_envs.games.mastermind.rules import Codes, all_codes
+from ragen_envs.games.mastermind.rules import Codes, Generator, all_codes
 from ragen_envs.games.mastermind.solver import Solver, ceiling, solver
 from tests.ragen_envs.games.mastermind import reference
 

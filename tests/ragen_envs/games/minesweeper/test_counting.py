@@ -5,11 +5,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ragen_envs.games.minesweeper.components import component
-from ragen_envs.games.minesweeper.counting import Layouts
+from ragen_envs.games.minesweeper.counting import Layouts, component
 from ragen_envs.games.minesweeper.env import MinesweeperEnv
+from ragen_envs.games.minesweeper.players import Solver
 from ragen_envs.games.minesweeper.rules import Opening, neighbours_of, open_after, show_board
-from ragen_envs.games.minesweeper.solver import Solver
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
 

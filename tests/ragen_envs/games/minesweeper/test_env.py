@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.minesweeper.env import VARIANTS, MinesweeperVariant
 from ragen_envs.games.minesweeper.generator import Generator
+from ragen_envs.games.minesweeper.players import Solver
 from ragen_envs.games.minesweeper.rules import Opening
-from ragen_envs.games.minesweeper.solver import Solver
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.support import blocks, chi_square, make, rare, state_in
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragen_envs.games.minesweeper.players import Solver, ceiling, solver
 from ragen_envs.games.minesweeper.rules import Opening, open_after, show_board
-from ragen_envs.games.minesweeper.solver import Solver, ceiling, solver
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
 
@@ -20,7 +20,7 @@ def test_chances_are_those_of_trying_every_square_every_time(opening):
     assert ceiling(opening) == round(float(top), 9)
     for (y, x), chance in expected.items():
         square = y * opening.width + x
-        assert best.chance_after(best.start, square) == float(chance)
+        assert best._count_wins_by(best.start, square) / best.count(best.start) == float(chance)
     chosen = divmod(best.best_square(best.start), opening.width)
     assert expected[chosen] == top
 

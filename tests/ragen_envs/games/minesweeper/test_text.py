@@ -6,7 +6,7 @@ import pytest
 from ragen_envs.core.boards import PIXELS, Board, picture
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
-from ragen_envs.games.minesweeper.tiles import MINES, TILES, TO_OPEN, tile_numbers
+from ragen_envs.games.minesweeper.text import MINES, TILES, TO_OPEN, tile_numbers
 from tests.ragen_envs.games.minesweeper.test_env import read
 from tests.ragen_envs.support import make
 
