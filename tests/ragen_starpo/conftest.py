@@ -9,7 +9,7 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.sampling import Ending
-from ragen_starpo.rollout.chat_tokens import ChatTokens
+from ragen_starpo.rollout.environment_loop import ChatTokens
 from ragen_starpo.small_model import Shape, make_small_model
 from tests.links import ROOT
 from tests.ragen_starpo.chats import made

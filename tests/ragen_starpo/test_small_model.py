@@ -10,10 +10,10 @@ from ragen_bench.episodes.replay import Replayer
 from ragen_bench.errors import UserError
 from ragen_bench.models.hf.loading import load
 from ragen_bench.suites import make_env
-from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.rollout.trajectory import batch_of
 from ragen_starpo.small_model import Shape, make_small_model
 from ragen_starpo.thoughts import PHRASES
+from ragen_starpo.warm_start import Demonstrator
 from tests.ragen_bench.analysis.support import config
 
 

@@ -10,10 +10,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.loading import load
 from ragen_bench.models.hf.model import HFModel
-from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.local.validation import validate
 from ragen_starpo.recipes.sections import ValidationSettings
-from ragen_starpo.warm_start import WarmStartSettings, warm_start
+from ragen_starpo.warm_start import Demonstrator, WarmStartSettings, warm_start
 
 MOVES = ("Up", "Right", "Down", "Left")
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]

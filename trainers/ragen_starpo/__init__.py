@@ -8,7 +8,7 @@ of tensors.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ragen_starpo.algorithms.advantages import (
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     # Imported at first use, so that `import ragen_starpo` loads neither torch nor pydantic.
     for module, names in _MODULES.items():
         if name in names:

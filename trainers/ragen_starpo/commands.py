@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import BinaryIO, TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.runs.json_lines import (
@@ -34,10 +34,7 @@ class OtherCommandsError(UserError):
 
 @dataclass(frozen=True)
 class Stage:
-    """A command of a sequence; paths in its arguments are relative to the folder that it runs in.
-
-    `program` is `ragen-train` or `ragen-bench`.
-    """
+    """A command, `ragen-train` or `ragen-bench`; paths are relative to the folder it runs in."""
 
     name: str
     program: str
@@ -50,12 +47,9 @@ class Stage:
 
 
 def start_program(
-    program: str, arguments: Sequence[str], folder: Path, log: IO[Any]
+    program: str, arguments: Sequence[str], folder: Path, log: TextIO | BinaryIO
 ) -> subprocess.Popen[bytes]:
-    """Start a stage's program in a folder, with one thread.
-
-    Small models gain nothing from a second thread, and other folders use the other cores.
-    """
+    """Start a stage's program in a folder, with one thread: small models gain nothing from two."""
     module = "ragen_starpo" if program == "ragen-train" else "ragen_bench"
     return subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
@@ -78,7 +72,7 @@ class Commands:
         self,
         folder: Path,
         stages: Sequence[Stage],
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         on_stage: Callable[[Stage, float | None], None],
     ) -> None:
         """Run the stages that have not run in a folder yet; their output goes to `log.txt`.
@@ -142,7 +136,7 @@ def is_finished(folder: Path) -> bool:
     return done >= set(read_whole(folder / PLAN)["commands"])
 
 
-def _check_plan(folder: Path, plan: dict[str, Any]) -> None:
+def _check_plan(folder: Path, plan: Mapping[str, object]) -> None:
     """Check that a folder is new or has the same plan."""
     file = folder / PLAN
     if file.exists():
@@ -154,4 +148,4 @@ def _check_plan(folder: Path, plan: dict[str, Any]) -> None:
     if folder.exists() and any(folder.iterdir()):
         raise OtherCommandsError(f"{folder} holds other files; choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(file, plan)
+    write_whole(file, dict(plan))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from torch import Tensor
 
@@ -25,6 +25,9 @@ from ragen_starpo.objective import compute_advantages, correct_gap
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,7 @@ class Models(Protocol):
         """Return the norm of a loss's gradient for some sequences, without a step."""
 
     def step(self, rows: Tensor, weights: Tensor) -> dict[str, dict[str, float]]:
-        """Take an optimiser step with each model on some sequences, given their token weights.
-
-        Returns metrics of `policy` and, if there is one, of `critic`.
-        """
+        """Take an optimiser step on some sequences; return metrics of `policy` and `critic`."""
 
     def unload(self) -> None:
         """Release the batch."""
@@ -103,7 +103,7 @@ class Driver(Protocol, Generic[R]):
         """Id on padding."""
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> PreTrainedTokenizerBase:
         """The model's tokenizer."""
 
     def play(self, number: int, clock: Clock) -> R:
@@ -152,7 +152,14 @@ def run_iteration(
     if kept:
         with clock.measure("updates"):
             batch = batch_of(scale_rewards(kept, scales), driver.pad)
-            steps = _divide_into_steps(recipe, settings, number, batch)
+            mini = mini_batches(
+                batch.count,
+                number,
+                size=recipe.mini_batch,
+                passes=settings.updates,
+                seed=recipe.seed,
+            )
+            steps = [batch.rows_of(trajectories) for trajectories in mini]
             models = driver.load(rollouts, batch, steps)
             metrics |= update_models(recipe, batch, steps, models, metrics["filter/kept"])
             models.unload()
@@ -164,10 +171,7 @@ def run_iteration(
 def update_models(
     recipe: Recipe, batch: TokenBatch, steps: Sequence[Tensor], models: Models, kept: float
 ) -> dict[str, float]:
-    """Take all optimiser steps of an iteration, and return their metrics.
-
-    `kept` is the fraction of the trajectories that the filter kept.
-    """
+    """Take all optimiser steps of an iteration; `kept` is the fraction that the filter kept."""
     columns, correction = compute_columns(recipe, batch, models, kept)
     models.store(columns)
     gradients: dict[str, float] = {}
@@ -215,17 +219,3 @@ def compute_columns(
     if reference is not None:
         columns["reference"] = reference
     return columns, metrics
-
-
-def _divide_into_steps(
-    recipe: Recipe, settings: AdaptableSettings, number: int, batch: TokenBatch
-) -> list[Tensor]:
-    """Return the indices of the sequences of each optimiser step."""
-    batches = mini_batches(
-        batch.count,
-        number,
-        size=recipe.mini_batch,
-        passes=settings.updates,
-        seed=recipe.seed,
-    )
-    return [batch.rows_of(trajectories) for trajectories in batches]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.atomic import replacing_folder
@@ -22,7 +21,7 @@ class MadeFolder:
     cannot be created, or holds files that this command with these settings did not write.
     """
 
-    def __init__(self, path: Path, made_by: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, made_by: Mapping[str, object]) -> None:
         check_place(path)
         if path.resolve() == Path.cwd():
             raise UserError(f"{path} is the working directory; choose a folder inside it")
@@ -30,7 +29,9 @@ class MadeFolder:
         self._made_by = json.loads(json.dumps(made_by))
         if not path.is_dir() or not any(path.iterdir()):
             return
-        record = _read_record(path / RECORD)
+        record = None
+        with suppress(OSError, UserError):
+            record = read_whole(path / RECORD)
         difference = first_difference(record, self._made_by, "settings") if record else "no record"
         if difference:
             raise UserError(
@@ -54,10 +55,3 @@ def check_place(path: Path) -> None:
     nearest = next(place for place in (whole, *whole.parents) if place.exists())
     if not nearest.is_dir():
         raise UserError(f"{nearest} is a file; choose a folder")
-
-
-def _read_record(file: Path) -> dict[str, Any] | None:
-    try:
-        return read_whole(file)
-    except (OSError, UserError):
-        return None

@@ -13,9 +13,8 @@ from ragen_starpo.algorithms.advantages import (
     place_on_last_token,
     place_on_turn_ends,
 )
-from ragen_starpo.algorithms.correction import correct_advantages
-from ragen_starpo.algorithms.losses import compute_log_ratio, kl_penalty, value_loss
-from ragen_starpo.algorithms.masked import masked_mean
+from ragen_starpo.algorithms.losses import MAX_LOG_RATIO, compute_log_ratio, kl_penalty, value_loss
+from ragen_starpo.algorithms.masked import masked_mean, trajectory_sums
 from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
 from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.recipes.sections import AdvantageSettings, CorrectionSettings, LossSettings
@@ -58,21 +57,34 @@ def compute_advantages(
 def correct_gap(
     settings: CorrectionSettings, advantages: Tensor, log_probs: Tensor, batch: TokenBatch
 ) -> tuple[Tensor, dict[str, float]]:
-    """Apply `correct_advantages` as the recipe sets it; level `none` changes nothing.
+    """Return advantages times truncated importance weights, and metrics of the weights.
 
-    `log_probs` are those of the policy in training, before the first step.
+    Level `none` changes nothing. The surrogate loss is linear in an advantage, so this weights
+    the loss of each token, by its own ratio or by the product of its trajectory's ratios.
+    `log_probs` are those of the policy in training before the first step.
+
+    Metrics: `correction/weight`, the mean weight of a token; `correction/truncated`, the
+    fraction of tokens whose weight the threshold cut; `correction/effective`, the effective
+    sample size as a fraction of the tokens, 1 for equal weights; and `correction/kl`, the mean
+    of the engine's minus the trainer's log-probability.
     """
     if settings.level == "none":
         return advantages, {}
-    return correct_advantages(
-        advantages,
-        log_probs,
-        batch.log_probs,
-        batch.mask,
-        batch.trajectories,
-        level=settings.level,
-        threshold=settings.threshold,
-    )
+    mask = batch.mask
+    log_ratio = torch.where(mask.bool(), log_probs - batch.log_probs, 0.0)
+    exponent = log_ratio
+    if settings.level == "sequence":
+        exponent = trajectory_sums(log_ratio.sum(1), batch.trajectories)[:, None]
+    ratio = torch.exp(exponent.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)).expand_as(log_ratio) * mask
+    weights = ratio.clamp(max=settings.threshold)
+    mean = masked_mean(weights, mask)
+    metrics = {
+        "weight": mean,
+        "truncated": masked_mean((ratio > settings.threshold).to(ratio.dtype), mask),
+        "effective": mean.square() / masked_mean(weights.square(), mask),
+        "kl": masked_mean(-log_ratio, mask),
+    }
+    return advantages * weights, {f"correction/{name}": float(v) for name, v in metrics.items()}
 
 
 def policy_contribution(
@@ -105,10 +117,7 @@ def policy_contribution(
 def value_contribution(
     settings: LossSettings, values: Tensor, columns: Mapping[str, Tensor]
 ) -> Contribution:
-    """Compute the contribution of some rows to the critic's loss, and its metrics.
-
-    Values have their gradient. Columns are `mask`, `weights`, `old_values` and `returns`.
-    """
+    """Compute the critic's loss of some rows, from `mask`, `weights`, `old_values`, `returns`."""
     mask, returns = columns["mask"], columns["returns"]
     losses, clip_fraction = value_loss(
         values, columns["old_values"], returns, mask, settings.value_clip

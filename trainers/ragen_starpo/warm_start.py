@@ -1,4 +1,4 @@
-"""Supervised training on demonstrations, before reinforcement learning."""
+"""Supervised training on episodes of the oracle or a random player, before RL."""
 
 from __future__ import annotations
 
@@ -10,23 +10,87 @@ from tempfile import TemporaryDirectory
 import torch
 from torch import Tensor
 
-from ragen_bench.models.hf.loading import load
-from ragen_bench.suites import env_id, make_env
-from ragen_envs.core.instances import RandomStream
+from ragen_bench.analysis.failures import find_labeler
+from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.hf.loading import LoadedModel, load
+from ragen_bench.models.hf.sampling import Ending
+from ragen_bench.models.reasoning import stop_text
+from ragen_bench.suites import EnvPool, env_id, make_env
+from ragen_envs.core.failures import FinishedEpisode
+from ragen_envs.core.instances import RandomStream, Split
+from ragen_envs.core.policies import random_actions
+from ragen_envs.core.protocol import ResponseFormat, format_answer
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.algorithms.aggregation import token_weights
-from ragen_starpo.demonstrations import Demonstrator
 from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder
 from ragen_starpo.recipes.sections import OptimiserSettings, ValidationSettings
-from ragen_starpo.rollout.trajectory import TokenTrajectory, batch_of
+from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, batch_of
+from ragen_starpo.thoughts import write_thought
 from ragen_starpo.warm_start_settings import WarmStartSettings
 
 FIRST_INDEX = 1 << 62
 """First seed of the demonstrations' train instances, which rollouts never use."""
+_ROOM = 1 << 20
 INSTANCES_PER_SEED = 1 << 32
 """Number of instances reserved for each seed of a warm start."""
+
+
+class Demonstrator:
+    """Plays episodes of a player in `PLAYERS` with responses in a model's tokens.
+
+    The model's tokenizer encodes the responses. They end as the model's own do: with the first
+    token that its chat template puts after a response, if that token ends a turn. In the format
+    `think` they begin with the state and the plan, see `ragen_starpo.thoughts`. They are not
+    truncated at `max_tokens`.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        response_format: ResponseFormat,
+        max_tokens: int,
+        player: str = "oracle",
+    ) -> None:
+        self._loaded, self._format = loaded, response_format
+        self._random = player == "random"
+        self._chat = ChatTokens(loaded.chat)
+        self._pool = EnvPool(response_format)
+        stop = stop_text(response_format, constrain=False)
+        self._ending = Ending(
+            loaded.tokenizer, loaded.ends, Sampling(1.0, max_tokens, stop, seed=0)
+        )
+        first = self._chat.observation("-", [])[0]
+        self._end = [first] if not stop and first in loaded.ends else []
+
+    def episode(self, env: str, split: Split, index: int) -> TokenTrajectory:
+        """Return one episode; the index seeds the thoughts' wording and random actions too."""
+        game_env = self._pool.take(env, split)
+        episode = Episode(Task(env, split, index, 0), 0, game_env, self._format)
+        on_tokens = TokenEpisode(
+            episode, index, self._chat, self._ending, _ROOM, lambda turn: turn.reward
+        )
+        stream = RandomStream("thoughts", env, split, index)
+        actions = RandomStream("random demonstrations", env, split, index)
+        instance = game_env.get_instance(index)
+        finished = FinishedEpisode(env=game_env, instance=instance, steps=(), outcome="")
+        labeler = find_labeler(env) if self._format == "think" else None
+        while not on_tokens.is_over:
+            plan = random_actions(game_env, actions) if self._random else game_env.best_actions()
+            text = ""
+            # The analysis does not read the plans of every game.
+            if labeler and labeler.list_actions(finished):
+                scene = labeler.build_scene(finished, labeler.read_state(game_env))
+                text = write_thought(scene, plan, stream)
+            response = format_answer(plan, self._format, text)
+            ids = self._loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
+            sampled = (*ids, *self._end)
+            on_tokens.take(Sampled(sampled, (0.0,) * len(sampled), stopped=True))
+        self._pool.give_back(env, split, game_env)
+        return on_tokens.trajectory()
 
 
 @dataclass(frozen=True)
@@ -54,12 +118,17 @@ def warm_start(
         # The shipped agent's record has no player, and must be reproduced to the byte.
         del made_by["player"]
     target = MadeFolder(out, made_by)
-    for name in settings.envs:
-        make_env(env_id(name), "train", settings.response_format)
+    envs = [env_id(name) for name in settings.envs]
+    for env in envs:
+        make_env(env, "train", settings.response_format)
     loaded = load(str(folder))
     form, length = settings.response_format, settings.max_tokens
     demonstrator = Demonstrator(loaded, form, length, settings.player)
-    demonstrations = list(_demonstrations(settings, demonstrator))
+    first = FIRST_INDEX + settings.seed * INSTANCES_PER_SEED
+    demonstrations = [
+        demonstrator.episode(envs[number % len(envs)], "train", first + number)
+        for number in range(settings.episodes)
+    ]
     rate = settings.learning_rate
     warmup = settings.steps // 20
     # The learning rate reaches 0 one step after the last.
@@ -68,7 +137,11 @@ def warm_start(
     best = -1.0
     for number in range(1, settings.epochs + 1):
         batches = _mini_batches(demonstrations, settings, number)
-        losses = [_step(policy, rows, loaded.pad) for rows in batches]
+        losses = []
+        for rows in batches:
+            batch = batch_of(rows, loaded.pad)
+            columns = {"weights": token_weights(batch.mask, "token-mean")}
+            losses.append(policy.update(batch, columns, likelihood)["loss"])
         success = None
         if settings.is_validated(number):
             success = _validate(settings, policy, target, best)
@@ -101,16 +174,6 @@ def _save(policy: Policy, target: MadeFolder) -> None:
         policy.save(draft)
 
 
-def _demonstrations(
-    settings: WarmStartSettings, demonstrator: Demonstrator
-) -> Iterator[TokenTrajectory]:
-    envs = [env_id(name) for name in settings.envs]
-    first = FIRST_INDEX + settings.seed * INSTANCES_PER_SEED
-    for number in range(settings.episodes):
-        env = envs[number % len(envs)]
-        yield demonstrator.episode(env, "train", first + number)
-
-
 def _mini_batches(
     demonstrations: Sequence[TokenTrajectory], settings: WarmStartSettings, epoch: int
 ) -> Iterator[list[TokenTrajectory]]:
@@ -120,12 +183,6 @@ def _mini_batches(
     ).tolist()
     for start in range(0, len(order), settings.batch):
         yield [demonstrations[index] for index in order[start : start + settings.batch]]
-
-
-def _step(policy: Policy, rows: Sequence[TokenTrajectory], pad: int) -> float:
-    batch = batch_of(rows, pad)
-    columns = {"weights": token_weights(batch.mask, "token-mean")}
-    return policy.update(batch, columns, likelihood)["loss"]
 
 
 def likelihood(log_probs: Tensor, _: Tensor, columns: Mapping[str, Tensor]) -> Contribution:

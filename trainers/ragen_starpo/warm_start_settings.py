@@ -18,24 +18,12 @@ strategy to reinforcement learning."""
 
 @dataclass(frozen=True)
 class WarmStartSettings:
-    """Settings of the demonstrations and the training.
+    """Settings of the demonstrations and the training; the environments are used in turn.
 
-    Attributes:
-        envs: Ids of the environments, used in turn.
-        response_format: Format of the responses.
-        episodes: Number of demonstrations; the paper has 1,000 of the oracle.
-        epochs: Passes over them.
-        batch: Trajectories of an optimizer step.
-        micro_batch: Trajectories computed at a time.
-        learning_rate: Peak learning rate, after a linear warm-up over a twentieth of the steps and
-            before a half-cosine decay to 0.
-        max_tokens: Maximum length of a response.
-        validate_every: Epochs between validations, which keep the best model; 0 keeps the last one
-            without a validation.
-        val_instances: Number of val instances of each environment, or all if there are fewer.
-        val_temperature: Sampling temperature of the validation.
-        seed: Seed of the instances and their order, at least 0 and below 2**30.
-        player: Player of the episodes, one of `PLAYERS`.
+    The paper has 1,000 demonstrations of the oracle. The learning rate peaks after a linear
+    warm-up over a twentieth of the steps, and decays to 0 by half a cosine. With
+    `validate_every`, validations keep the best model; 0 keeps the last one without a
+    validation.
     """
 
     envs: tuple[str, ...]

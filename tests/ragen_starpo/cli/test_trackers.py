@@ -5,7 +5,7 @@ import json
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from ragen_starpo.cli.trackers import EventFiles
+from ragen_starpo.cli.training import EventFiles
 from ragen_starpo.local.train import train
 from tests.ragen_starpo.local.test_warnings import KilledError, recipe
 

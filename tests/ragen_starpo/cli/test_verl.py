@@ -5,8 +5,12 @@ import json
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cli.training import FileFollower, follow_files, read_iteration_metrics
-from ragen_starpo.cli.verl import split_settings
+from ragen_starpo.cli.training import (
+    FileFollower,
+    follow_files,
+    read_iteration_metrics,
+    split_settings,
+)
 
 
 def test_settings_are_split_between_the_recipe_and_verl():

@@ -14,7 +14,7 @@ from ragen_bench.errors import UserError
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.episodes import rollout_specs
-from ragen_starpo.rollout.failures import FailedEpisode
+from ragen_starpo.rollout.selection import FailedEpisode
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 from .test_runs import SETTINGS

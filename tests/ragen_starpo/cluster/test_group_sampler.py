@@ -7,7 +7,7 @@ import transfer_queue
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster.names import TRAIN, VAL, uid_of
-from ragen_starpo.rollout.failures import FailedEpisode
+from ragen_starpo.rollout.selection import FailedEpisode
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 from tests.ragen_starpo.rollout.test_selection import group
 

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_starpo import iteration
 from ragen_starpo.cluster import verl_trainer
-from ragen_starpo.cluster.rollouts import QueuedRollouts
+from ragen_starpo.cluster.learner import QueuedRollouts
 from ragen_starpo.recipes.recipe import recipe_of
 
 

@@ -58,7 +58,7 @@ def test_variables_are_taken_back_after_an_error(monkeypatch):
     before = dict(os.environ)
 
     def fails():
-        with platform.environment():
+        with platform.environment(platform.ONE_PROCESS):
             assert (os.environ["RANK"], os.environ["WORLD_SIZE"]) == ("0", "1")
             raise ArithmeticError
 

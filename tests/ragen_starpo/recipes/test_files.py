@@ -19,7 +19,7 @@ from ragen_starpo.recipes.files import (
     sweeps,
 )
 from ragen_starpo.recipes.recipe import read_recipe, recipe_of
-from ragen_starpo.rollout.training_envs import training_pool
+from ragen_starpo.rollout.episodes import training_pool
 
 DOCS = Path(__file__).parents[3] / "docs" / "recipes.md"
 ROWS = {row: group for group, found in sweeps().items() for row in found["rows"]}

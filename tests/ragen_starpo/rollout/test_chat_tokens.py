@@ -11,7 +11,7 @@ from tiktoken.load import load_tiktoken_bpe
 from ragen_bench.errors import UserError
 from ragen_bench.models.chat import Chat
 from ragen_bench.models.prompt import conversation
-from ragen_starpo.rollout.chat_tokens import ChatTokens
+from ragen_starpo.rollout.environment_loop import ChatTokens
 from tests.ragen_starpo.chats import RANKS, TEMPLATES, WORDS, file_of, made, tokenizer_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("chats")]  # which take seconds to make

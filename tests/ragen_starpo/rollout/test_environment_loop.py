@@ -9,8 +9,7 @@ from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import make_env
 from ragen_envs.core.policies import oracle_answer
-from ragen_starpo.rollout.chat_tokens import ChatTokens
-from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled
 from tests.ragen_starpo.chats import TEMPLATES, made, tokenizer_of
 from tests.ragen_starpo.sequences import whole

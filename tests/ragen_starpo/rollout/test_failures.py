@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.rollout.failures import FailedEpisode, complete_groups, first_error
+from ragen_starpo.rollout.selection import FailedEpisode, complete_groups, first_error
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 GONE = FailedEpisode("OSError: gone")

@@ -7,7 +7,7 @@ from ragen_bench.suites import make_env
 from ragen_envs.core.budget import Budget
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import EnvironmentSettings
-from ragen_starpo.rollout.training_envs import training_env, training_pool
+from ragen_starpo.rollout.episodes import training_env, training_pool
 
 
 def pool_of(env, changes):

@@ -36,25 +36,17 @@ def token_weights(
     horizon: int | None = None,
     trajectories: Tensor | None = None,
 ) -> Tensor:
-    """Return weights whose sum of products with token losses is the mini-batch's loss.
+    """Return (sequences, tokens) weights whose products with token losses sum to the loss.
 
-    The sum over some rows is their contribution, so the gradient does not depend on micro-batches.
+    The sum over some rows is their contribution, so the gradient does not depend on
+    micro-batches.
 
-    Args:
-        mask: (sequences, tokens) of the whole mini-batch, 1 on sampled tokens.
-        aggregation: `token-mean` weights tokens equally (DAPO); `seq-mean-token-mean` trajectories
-            equally (GRPO); `seq-mean-token-sum` trajectories by length; `seq-mean-token-sum-norm`
-            the same, divided by a constant (Dr.GRPO, arXiv 2503.20783). Trajectories without
-            sampled tokens are not counted.
-        horizon: Constant of `seq-mean-token-sum-norm`, in tokens. The width of the batch differs
-            from step to step, so it is not a constant.
-        trajectories: (sequences,) number of each sequence's trajectory; None if each is one.
-
-    Returns:
-        (sequences, tokens), 0 where the mask is 0.
-
-    Raises:
-        ValueError: The aggregation is unknown, or its horizon is missing.
+    `token-mean` weights tokens equally (DAPO); `seq-mean-token-mean` trajectories equally
+    (GRPO); `seq-mean-token-sum` trajectories by length; `seq-mean-token-sum-norm` the same,
+    divided by a constant horizon in tokens (Dr.GRPO, arXiv 2503.20783), since the width of the
+    batch differs from step to step. Trajectories without sampled tokens are not counted. Each
+    sequence is one if `trajectories` is None. ValueError if the aggregation is unknown, or its
+    horizon is missing.
     """
     weights = mask.to(torch.get_default_dtype())
     if trajectories is None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class _Torch:
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         import torch
 
         value = getattr(torch, name)

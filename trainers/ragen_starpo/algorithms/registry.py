@@ -38,13 +38,9 @@ _OWN_SETTINGS = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 class Algorithm:
     """A registered function.
 
-    Each parameter of the function is one of `inputs`, a setting of the recipe's table, or a setting
-    of its own. The recipe gives the latter as `settings.NAME` in that table; type and default are
-    those of the parameter.
-
-    Attributes:
-        name: Name in recipes.
-        function: The function.
+    Each parameter of the function is one of `inputs`, a setting of the recipe's table, or a
+    setting of its own. The recipe gives the latter as `settings.NAME` in that table; type and
+    default are those of the parameter.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -54,24 +50,21 @@ class Algorithm:
     function: Callable[..., Any]
 
     def __call__(self, table: object, **inputs: object) -> Any:
-        """Call the function.
-
-        Args:
-            table: Table of the recipe, a dataclass with a field `settings`.
-            inputs: Tensors by the names in `inputs`.
-        """
+        """Call the function with a table of the recipe, and tensors by the names in `inputs`."""
         settings = vars(table)
         values = {**settings, **settings["settings"], **inputs}
         return self.function(**{name: values[name] for name in self._parameters if name in values})
 
     def check(self, table: object) -> None:
-        """Check the types of the function's own settings.
-
-        Raises:
-            ValueError: A setting is unknown, missing or of another type.
-        """
+        """Raise ValueError if one of the function's own settings is unknown, missing or invalid."""
         given: Mapping[str, object] = vars(table)["settings"]
-        fields = self._own_settings({*vars(table), *self.inputs}) if self._parameters else {}
+        others = {*vars(table), *self.inputs}
+        own = {name: one for name, one in self._parameters.items() if name not in others}
+        hints = get_type_hints(self.function, include_extras=True) if own else {}
+        fields: dict[str, Any] = {
+            name: (hints.get(name, Any), ... if one.default is Parameter.empty else one.default)
+            for name, one in own.items()
+        }
         if not fields and not given:
             return
         model = create_model(self.name, __config__=_OWN_SETTINGS, **fields)
@@ -88,15 +81,6 @@ class Algorithm:
     @cached_property
     def _parameters(self) -> Mapping[str, Parameter]:
         return signature(self.function).parameters
-
-    def _own_settings(self, others: set[str]) -> dict[str, Any]:
-        """Return the type and the default of each of the function's own settings."""
-        own = {name: one for name, one in self._parameters.items() if name not in others}
-        hints = get_type_hints(self.function, include_extras=True) if own else {}
-        return {
-            name: (hints.get(name, Any), ... if one.default is Parameter.empty else one.default)
-            for name, one in own.items()
-        }
 
 
 @dataclass(frozen=True)

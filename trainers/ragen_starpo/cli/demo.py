@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ragen_bench.command_line import Command, Option
 from ragen_bench.errors import UserError
+from ragen_starpo.cli.training import make_progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -38,7 +39,11 @@ class Demo(Command):
 
     def run(self) -> int:
         """Train and evaluate both games at a time, one seed after the other."""
+        from ragen_bench.runs.atomic import write_text
+        from ragen_bench.terminal.console import plain_console
         from ragen_envs.core.instances import HELD_OUT_SIZE
+        from ragen_starpo.demo.results import read_results
+        from ragen_starpo.demo.stages import GAMES, SPLITS
 
         if len(set(self.seed)) < len(self.seed):
             raise UserError("a seed is given twice; give each seed once")
@@ -46,16 +51,7 @@ class Demo(Command):
             raise UserError(
                 f"--instances must be between 1 and {HELD_OUT_SIZE}, got {self.instances}"
             )
-        self._train_agents(self.seed or (0,))
-        return 0
-
-    def _train_agents(self, seeds: tuple[int, ...]) -> None:
-        from ragen_bench.runs.atomic import write_text
-        from ragen_bench.terminal.console import plain_console
-        from ragen_starpo.cli.progress import make_progress_bar
-        from ragen_starpo.demo.results import read_results
-        from ragen_starpo.demo.stages import GAMES, SPLITS
-
+        seeds = self.seed or (0,)
         folder, console = self.out.resolve(), plain_console()
         bar = make_progress_bar(console)
         with bar:
@@ -70,6 +66,7 @@ class Demo(Command):
         for of_game in results:
             console.print(_table(of_game))
         console.print(f"Agents  {self.out}/*/seed-*/run/best", soft_wrap=True)
+        return 0
 
 
 def _agent_folder(out: Path, game: Game, seed: int) -> Path:
@@ -123,9 +120,14 @@ def _table(results: Results) -> object:
 
     from ragen_bench.terminal.console import interval, percent
 
+    gain = results["gain"]
+    caption = f"RL ends {percent(gain['mean'])} points above the warm start"
+    caption += f" [{interval(list(gain['interval']))} over seeds and instances"
+    if gain["seeds_interval"]:
+        caption += f"; {interval(list(gain['seeds_interval']))} by t over seeds"
     table = Table(
         title=f"{results['env']}, {results['split']} split, {results['instances']} instances",
-        caption=_caption(results),
+        caption=caption + "]",
         caption_justify="left",
         box=SIMPLE_HEAD,
     )
@@ -142,14 +144,3 @@ def _table(results: Results) -> object:
         table.add_row(row["model"], percent(row["mean"]), interval(list(row["interval"])), rates)
     add_player("oracle")
     return table
-
-
-def _caption(results: Results) -> str:
-    from ragen_bench.terminal.console import interval, percent
-
-    gain = results["gain"]
-    caption = f"RL ends {percent(gain['mean'])} points above the warm start"
-    caption += f" [{interval(list(gain['interval']))} over seeds and instances"
-    if gain["seeds_interval"]:
-        caption += f"; {interval(list(gain['seeds_interval']))} by t over seeds"
-    return caption + "]"

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, get_args
 
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, unknown
+from ragen_starpo.cli.training import make_progress_bar
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
 
     from ragen_starpo.commands import Commands, Stage
-    from ragen_starpo.studies.jobs import Job, OnStage, RemainingTime
+    from ragen_starpo.studies.jobs import Job
     from ragen_starpo.studies.results import Results
     from ragen_starpo.studies.study import Scale, Study
 
@@ -123,7 +123,6 @@ class StudyCommand(Command):
         self, models: list[Job], runs: list[Job], commands: Commands, console: Console
     ) -> list[str]:
         """Make the models and run all runs whose model was made; return the failed jobs."""
-        from ragen_starpo.cli.progress import make_progress_bar
         from ragen_starpo.studies.jobs import RemainingTime, lock_models, run_jobs_in_threads
 
         folder = self.out.resolve()
@@ -132,7 +131,18 @@ class StudyCommand(Command):
 
         def run(name: str, jobs: list[Job]) -> dict[str, str]:
             task = bar.add_task(name, total=sum(len(job.stages) for job in jobs), status="")
-            on_stage = _stage_printer(bar, task, remaining)
+
+            def on_stage(job: Job, stage: Stage, seconds: float | None) -> None:
+                if seconds is not None:
+                    remaining.finish(stage, seconds)
+                    bar.update(task, advance=1)
+                left = remaining.seconds()
+                time_left = "" if left is None else f", about {math.ceil(left / 60)} min left"
+                if seconds is None:
+                    bar.update(task, status=f"{job.name} {stage.name}{time_left}")
+                elif stage is job.stages[-1] and not bar.console.is_terminal:
+                    bar.console.print(f"{job.name} is done{time_left}", soft_wrap=True)
+
             failed = run_jobs_in_threads(folder, jobs, self.jobs, on_stage, commands)
             bar.update(task, status="")
             for job, why in failed.items():
@@ -147,26 +157,6 @@ class StudyCommand(Command):
                 remaining.drop(job.stages)
             failed_runs = run("runs", [job for job in runs if job.needs not in failed_models])
         return [*failed_models, *(job.name for job in without_model), *failed_runs]
-
-
-def _stage_printer(bar: Progress, task: TaskID, remaining: RemainingTime) -> OnStage:
-    """Return a callback that moves the bar, or prints a line for each job without a terminal."""
-
-    def on_stage(job: Job, stage: Stage, seconds: float | None) -> None:
-        if seconds is None:
-            bar.update(task, status=f"{job.name} {stage.name}{_time_left(remaining)}")
-            return
-        remaining.finish(stage, seconds)
-        bar.update(task, advance=1)
-        if stage is job.stages[-1] and not bar.console.is_terminal:
-            bar.console.print(f"{job.name} is done{_time_left(remaining)}", soft_wrap=True)
-
-    return on_stage
-
-
-def _time_left(remaining: RemainingTime) -> str:
-    seconds = remaining.seconds()
-    return "" if seconds is None else f", about {math.ceil(seconds / 60)} min left"
 
 
 @contextmanager

@@ -1,26 +1,65 @@
-"""Options and output of the commands that train: `local` and `verl`."""
+"""The commands that train, `local` and `verl`: their options, output and trackers."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
+    from torch.utils.tensorboard import SummaryWriter
 
-    from ragen_starpo.cli.trackers import Tracker
     from ragen_starpo.recipes.recipe import Recipe
 
-Line: TypeAlias = dict[str, Any]
-"""An object of a JSON Lines file, by its fields."""
 _POLL_SECONDS = 0.5
+
+
+class Tracker(AbstractContextManager[object], Protocol):
+    """A context that receives the metrics of each iteration."""
+
+    def write(self, number: int, metrics: Mapping[str, float]) -> None:
+        """Take the metrics of an iteration, by name."""
+
+
+class EventFiles:
+    """Writes metrics as scalars into TensorBoard's event files; a context that closes them.
+
+    Files of an earlier start of the run stay. Readers purge their values of iterations that are
+    repeated.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer: SummaryWriter | None = None
+
+    def __enter__(self) -> EventFiles:
+        # Imported before the run begins, so that a missing package is reported at once.
+        import torch.utils.tensorboard  # noqa: F401
+
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+    def write(self, number: int, metrics: Mapping[str, float]) -> None:
+        """Write the metrics of an iteration; older files are purged from the first one on."""
+        if self._writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(str(self._folder), purge_step=number)
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value, number)
+        self._writer.flush()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +90,6 @@ class TrainingCommand(Command):
         """Print the progress of the run, and send its metrics to the trackers."""
         trackers: list[Tracker] = []
         if self.tensorboard:
-            from ragen_starpo.cli.trackers import EventFiles
-
             trackers.append(EventFiles(self.out / "tensorboard"))
         if self.wandb:
             from ragen_starpo.cli.weights_and_biases import WandbRun
@@ -60,6 +97,64 @@ class TrainingCommand(Command):
             trackers.append(WandbRun(self.out, recipe.name, recipe.as_json()))
         with print_progress(recipe.name, recipe.iterations, self.out, trackers, status):
             yield
+
+
+@dataclass(frozen=True, kw_only=True)
+class Local(TrainingCommand):
+    """Trains by a recipe in one process; the same command resumes."""
+
+    def run(self) -> int:
+        """Train, and print the paths of the models."""
+        from ragen_starpo.cli.models import model_folder
+        from ragen_starpo.engine.computing import check_one_process
+        from ragen_starpo.local.train import train
+        from ragen_starpo.recipes.recipe import read_recipe
+
+        recipe = read_recipe(self.recipe, self.settings)
+        check_one_process(recipe.cluster)
+        model = model_folder(recipe.model)
+        with self.print_progress(recipe):
+            train(recipe, model, self.out)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verl(TrainingCommand):
+    """Trains by a recipe on verl and Ray, in many processes; the same command resumes."""
+
+    ray_address: Annotated[
+        str | None, Option("HOST:PORT", "Ray cluster to join (default: this machine only)")
+    ] = None
+
+    def run(self) -> int:
+        """Train, and print the paths of the models."""
+        from ragen_starpo.cli.models import model_folder
+        from ragen_starpo.cluster.train import device_of, train
+        from ragen_starpo.recipes.recipe import read_recipe
+
+        settings, overrides = split_settings(self.settings)
+        recipe = read_recipe(self.recipe, settings)
+        device_of(recipe.cluster, self.ray_address)  # before a model is downloaded
+        model = model_folder(recipe.model)
+        with self.print_progress(recipe, status="starting Ray"):
+            train(recipe, model, self.out, overrides, self.ray_address)
+        return 0
+
+
+def split_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the settings of the recipe and of verl; the recipe's `critic` has an optimiser's."""
+    from ragen_starpo.recipes.recipe import Recipe
+    from ragen_starpo.recipes.sections import OptimiserSettings
+
+    tables = {field.name for field in fields(Recipe)}
+    critic = {field.name for field in fields(OptimiserSettings)}
+    recipe: list[str] = []
+    verl: list[str] = []
+    for setting in settings:
+        table, _, rest = setting.partition("=")[0].partition(".")
+        is_recipe = table in tables and (table != "critic" or rest in critic)
+        (recipe if is_recipe else verl).append(setting)
+    return recipe, verl
 
 
 @contextmanager
@@ -72,7 +167,6 @@ def print_progress(
     reported at once, receives nothing more, and causes a UserError at the end.
     """
     from ragen_bench.terminal.console import plain_console
-    from ragen_starpo.cli.progress import make_progress_bar
     from ragen_starpo.local.run import iterations_done
 
     failed: list[Tracker] = []
@@ -83,23 +177,27 @@ def print_progress(
         contexts.enter_context(bar)
         task = bar.add_task(name, total=iterations, completed=iterations_done(out), status=status)
 
-        def on_metrics(line: Line) -> None:
+        def on_metrics(line: JsonObject) -> None:
             number = line["iteration"]
-            bar.update(task, completed=number + 1, status=_rollout_status(line))
+            status = f"success {line['rollout/success']:.3f} reward {line['rollout/reward']:.2f}"
+            for what, field in (("failed", "failed"), ("restarted", "begun_anew")):
+                if f"rollout/{field}" in line:
+                    status += f" {what} {line[f'rollout/{field}']}"
+            bar.update(task, completed=number + 1, status=status)
             if "val/success" in line:
                 bar.console.print(f"Iteration {number}: held-out success {line['val/success']:.3f}")
 
-        def on_warning(line: Line) -> None:
+        def on_warning(line: JsonObject) -> None:
             bar.console.print(line["text"], soft_wrap=True)
 
-        def on_failure(line: Line) -> None:
+        def on_failure(line: JsonObject) -> None:
             message = (
                 f"Iteration {line['iteration']}: {line['groups']} groups were skipped because of "
                 f"failed episodes; the first error: {line['error']}"
             )
             bar.console.print(message, soft_wrap=True, markup=False)
 
-        def on_timings(line: Line) -> None:
+        def on_timings(line: JsonObject) -> None:
             for tracker in (tracker for tracker in trackers if tracker not in failed):
                 try:
                     tracker.write(line["iteration"], read_iteration_metrics(out, line))
@@ -127,11 +225,8 @@ def print_places(console: Console, run: Path) -> None:
     console.print(f"Models  {', '.join(models)}", soft_wrap=True)
 
 
-def read_iteration_metrics(run: Path, timing: Line) -> dict[str, float]:
-    """Return the metrics of an iteration by name, and its timings as `seconds/PHASE`.
-
-    A line of `timings.jsonl` is written after that of `metrics.jsonl`.
-    """
+def read_iteration_metrics(run: Path, timing: JsonObject) -> dict[str, float]:
+    """Return the metrics of an iteration by name, and its timings as `seconds/PHASE`."""
     from ragen_bench.runs.json_lines import numbered
 
     lines = numbered(run / "metrics.jsonl")
@@ -142,7 +237,7 @@ def read_iteration_metrics(run: Path, timing: Line) -> dict[str, float]:
 
 
 @contextmanager
-def follow_files(callbacks: Mapping[Path, Callable[[Line], None]]) -> Iterator[None]:
+def follow_files(callbacks: Mapping[Path, Callable[[JsonObject], None]]) -> Iterator[None]:
     """Call a function with each line that is added to a file while the context lasts.
 
     It is called in a thread; the file need not exist yet. A UserError in it, or a broken line,
@@ -176,7 +271,7 @@ def follow_files(callbacks: Mapping[Path, Callable[[Line], None]]) -> Iterator[N
 class FileFollower:
     """Calls a function with each whole line that is added to a file."""
 
-    def __init__(self, file: Path, on_line: Callable[[Line], None]) -> None:
+    def __init__(self, file: Path, on_line: Callable[[JsonObject], None]) -> None:
         self._file, self._on_line = file, on_line
         self._count, self._size = len(self._read_lines()), -1
 
@@ -193,14 +288,21 @@ class FileFollower:
             self._on_line(line)
         self._count = len(lines)
 
-    def _read_lines(self) -> list[Line]:
+    def _read_lines(self) -> list[JsonObject]:
         from ragen_bench.runs.json_lines import numbered
 
         return [line for _, line in numbered(self._file)]
 
 
-def _rollout_status(line: Line) -> str:
-    errors = {"failed": "rollout/failed", "restarted": "rollout/begun_anew"}
-    counts = [f" {what} {line[name]}" for what, name in errors.items() if name in line]
-    success, reward = line["rollout/success"], line["rollout/reward"]
-    return f"success {success:.3f} reward {reward:.2f}{''.join(counts)}"
+def make_progress_bar(console: Console) -> Progress:
+    """Return a progress bar whose tasks have a field `status`, printed after the count."""
+    from rich import progress
+
+    return progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[status]}"),
+        progress.TimeElapsedColumn(),
+        console=console,
+    )

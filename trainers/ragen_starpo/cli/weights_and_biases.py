@@ -42,7 +42,7 @@ class WandbRun:
     there, with the same id.
     """
 
-    def __init__(self, folder: Path, name: str, settings: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, name: str, settings: Mapping[str, object]) -> None:
         self._folder, self._name, self._settings = folder, name, dict(settings)
         self._run: Any = None
 
@@ -52,8 +52,24 @@ class WandbRun:
         UserError if the key is missing or refused, the service does not answer, or one of
         its environment variables is invalid.
         """
-        if _mode() not in _WITHOUT_SERVER:
-            _log_in()
+        try:
+            mode = wandb.setup().settings.mode
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = "_".join(map(str, ("WANDB", *first["loc"]))).upper()
+            raise UserError(f"{name}: {first['msg']}") from None
+        except wandb.Error as error:
+            raise UserError(f"--wandb: {error}") from None
+        if mode not in _WITHOUT_SERVER:
+            advice = "set WANDB_MODE=offline and upload the files with `wandb sync` later"
+            try:
+                wandb.login()
+            except wandb.errors.AuthenticationError as error:
+                raise UserError(f"--wandb: {error}; correct it, or {advice}") from None
+            except wandb.Error:
+                raise UserError(
+                    f"--wandb finds no API key: run `wandb login`, or {advice}"
+                ) from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
@@ -87,25 +103,3 @@ class WandbRun:
         file.parent.mkdir(exist_ok=True)
         write_text(file, f"{run.id}\n")
         return run
-
-
-def _mode() -> str:
-    """Return the service's mode, given by its environment variables."""
-    try:
-        return str(wandb.setup().settings.mode)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = "_".join(map(str, ("WANDB", *first["loc"]))).upper()
-        raise UserError(f"{name}: {first['msg']}") from None
-    except wandb.Error as error:
-        raise UserError(f"--wandb: {error}") from None
-
-
-def _log_in() -> None:
-    advice = "set WANDB_MODE=offline and upload the files with `wandb sync` later"
-    try:
-        wandb.login()
-    except wandb.errors.AuthenticationError as error:
-        raise UserError(f"--wandb: {error}; correct it, or {advice}") from None
-    except wandb.Error:
-        raise UserError(f"--wandb finds no API key: run `wandb login`, or {advice}") from None

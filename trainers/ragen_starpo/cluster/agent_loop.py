@@ -21,12 +21,11 @@ from verl.workers.rollout.replica import TokenOutput
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import make_chat
-from ragen_bench.models.hf.sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
-from ragen_starpo.rollout.failures import LOG, Ended, FailedEpisode
+from ragen_starpo.rollout.selection import LOG, Ended, FailedEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenSequence, TokenTrajectory
 
 
@@ -35,12 +34,12 @@ class EpisodeLoop(AgentLoopBase):
 
     async def run(  # type: ignore[override] # verl passes the row's columns as keywords
         self,
-        sampling_params: dict[str, Any],  # noqa: ARG002 - verl's name
+        sampling_params: dict[str, object],  # noqa: ARG002 - verl's name
         *,
         specs: list[RolloutSpec],
         temperature: float,
         session_id: int,
-        **_: Any,
+        **_: object,
     ) -> list[AgentLoopOutput]:
         """Play an episode, again after errors up to the recipe's `rollouts.retries`.
 
@@ -49,6 +48,8 @@ class EpisodeLoop(AgentLoopBase):
         trajectory or `FailedEpisode`.
         """
         spec = specs[session_id]
+        tokenizer: Any = self.tokenizer
+        filler = int(tokenizer.eos_token_id or 0)
         retries, begun_anew = recipe_of_text(self.config.ragen.recipe).rollouts.retries, 0
         while True:
             try:
@@ -56,12 +57,13 @@ class EpisodeLoop(AgentLoopBase):
             except UserError as error:
                 failed = FailedEpisode(str(error), mistake=True, exit_code=error.exit_code)
             except Exception as error:  # noqa: BLE001 - of an environment or an engine
-                failed = FailedEpisode(described(_cause(error)))
+                cause = error.cause if isinstance(error, RayTaskError) else error
+                failed = FailedEpisode(described(cause))
             else:
                 ended = replace(trajectory, begun_anew=begun_anew)
-                return _outputs(ended, version, _filler(self.tokenizer))
+                return _outputs(ended, version, filler)
             if failed.mistake or begun_anew == retries:
-                return _outputs(failed, None, _filler(self.tokenizer))
+                return _outputs(failed, None, filler)
             begun_anew += 1
             LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
 
@@ -78,7 +80,13 @@ class EpisodeLoop(AgentLoopBase):
             while not on_tokens.is_over:
                 output = await self._respond(on_tokens, spec, parameters)
                 version = output.extra_fields.get("global_steps")
-                on_tokens.take(_cut_response(output, factory.ending))
+                ids, ending = output.token_ids, factory.ending
+                # Engines may continue after the end of a response.
+                ends = (n for n in range(1, len(ids)) if ending.is_finished(ids[:n]))
+                count = next(ends, len(ids))
+                log_probs = tuple((output.log_probs or [])[:count])
+                stopped = ending.is_stopped(ids[:count])
+                on_tokens.take(Sampled(tuple(ids[:count]), log_probs, stopped))
             trajectory = on_tokens.trajectory()
         except BaseException:
             factory.give_up(episode)
@@ -87,7 +95,7 @@ class EpisodeLoop(AgentLoopBase):
         return trajectory, version
 
     async def _respond(
-        self, episode: TokenEpisode, spec: RolloutSpec, parameters: dict[str, Any]
+        self, episode: TokenEpisode, spec: RolloutSpec, parameters: dict[str, object]
     ) -> TokenOutput:
         # The same for all turns, so that one server has the earlier turns in its cache.
         name = f"{spec.seed}/{spec.task.name}"
@@ -101,19 +109,7 @@ class EpisodeLoop(AgentLoopBase):
         return output
 
 
-def _cut_response(output: TokenOutput, ending: Ending) -> Sampled:
-    """Return a response up to its end: engines may continue after it."""
-    ids, log_probs = output.token_ids, output.log_probs or []
-    count = next((n for n in range(1, len(ids)) if ending.is_finished(ids[:n])), len(ids))
-    return Sampled(tuple(ids[:count]), tuple(log_probs[:count]), ending.is_stopped(ids[:count]))
-
-
-def _filler(tokenizer: Any) -> int:
-    """Return the id of tokens that are not trained on."""
-    return int(tokenizer.eos_token_id or 0)
-
-
-def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, Any]:
+def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, object]:
     stop = {"stop": [sampling.stop], "include_stop_str_in_output": True} if sampling.stop else {}
     return {
         "temperature": temperature,
@@ -123,11 +119,6 @@ def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, An
         "logprobs": True,
         **stop,
     }
-
-
-def _cause(error: Exception) -> Exception:
-    """Return the original error if Ray has wrapped it."""
-    return error.cause if isinstance(error, RayTaskError) else error
 
 
 def _outputs(ended: Ended, version: int | None, filler: int) -> list[AgentLoopOutput]:
@@ -142,9 +133,18 @@ def _outputs(ended: Ended, version: int | None, filler: int) -> list[AgentLoopOu
         sequences, score = ended.sequences, ended.score
     # verl's queue would split a dataclass into its fields.
     pickled = pickle.dumps(ended)
-    return [
-        AgentLoopOutput(
-            **_tokens(sequence, filler),
+    outputs = []
+    for number, sequence in enumerate(sequences):
+        ids, mask, log_probs, start = [filler, filler], [0, 0], [0.0, 0.0], 1
+        if sequence.turns:
+            ids, mask, log_probs = sequence.ids, sequence.mask, sequence.log_probs
+            # verl's prompt is the first observation, and its response the rest.
+            start = len(sequence.turns[0].observed)
+        output = AgentLoopOutput(
+            prompt_ids=ids[:start],
+            response_ids=ids[start:],
+            response_mask=mask[start:],
+            response_logprobs=log_probs[start:],
             # With a score, verl skips its reward workers; training uses the trajectory.
             reward_score=score,
             num_turns=len(sequence.turns),
@@ -157,22 +157,8 @@ def _outputs(ended: Ended, version: int | None, filler: int) -> list[AgentLoopOu
                 "reward_extra_info": {},
             },
         )
-        for number, sequence in enumerate(sequences)
-    ]
-
-
-def _tokens(sequence: TokenSequence, filler: int) -> dict[str, Any]:
-    """Return a sequence as verl's prompt, the first observation, and response, the rest."""
-    ids, mask, log_probs, start = [filler, filler], [0, 0], [0.0, 0.0], 1
-    if sequence.turns:
-        ids, mask, log_probs = sequence.ids, sequence.mask, sequence.log_probs
-        start = len(sequence.turns[0].observed)
-    return {
-        "prompt_ids": ids[:start],
-        "response_ids": ids[start:],
-        "response_mask": mask[start:],
-        "response_logprobs": log_probs[start:],
-    }
+        outputs.append(output)
+    return outputs
 
 
 @functools.cache
@@ -187,17 +173,14 @@ def _episode_factory(recipe: str, model_dir: str) -> EpisodeFactory:
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     config = AutoConfig.from_pretrained(model_dir)
     context = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
-    chat = make_chat(model_dir, tokenizer)
-    return EpisodeFactory(
-        recipe_of_text(recipe), chat, _find_end_ids(model_dir, config, tokenizer), context
-    )
-
-
-def _find_end_ids(model_dir: str, config: Any, tokenizer: Any) -> frozenset[int]:
-    """Return the ids that end a turn, as transformers reads them from the folder."""
+    # As transformers reads them from the folder.
+    eos = config.eos_token_id
     if (Path(model_dir) / "generation_config.json").is_file():
         eos = GenerationConfig.from_pretrained(model_dir).eos_token_id
-    else:
-        eos = config.eos_token_id
-    ends = eos if isinstance(eos, list) else [eos]
-    return frozenset(end for end in [*ends, tokenizer.eos_token_id] if end is not None)
+    ends = [*(eos if isinstance(eos, list) else [eos]), tokenizer.eos_token_id]
+    return EpisodeFactory(
+        recipe_of_text(recipe),
+        make_chat(model_dir, tokenizer),
+        frozenset(end for end in ends if end is not None),
+        context,
+    )

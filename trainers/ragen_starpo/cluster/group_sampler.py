@@ -12,14 +12,14 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster.names import TRAIN
 from ragen_starpo.recipes.sections import FilterSettings
-from ragen_starpo.rollout.failures import (
+from ragen_starpo.rollout.selection import (
     Ended,
     FailedEpisode,
     complete_groups,
     first_error,
     raise_mistakes,
+    select_rollouts,
 )
-from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import TokenTrajectory
 
 _POLL = 0.05
@@ -57,7 +57,13 @@ class GroupSampler(ReplayBuffer):
         user's mistake, no group is left, or a held-out episode failed. `batch_size` is the
         number of groups.
         """
-        self._wait(partition_id, batch_size)
+        since = 0.0
+        while True:
+            self._sync_metadata_from_transfer_queue()  # type: ignore[no-untyped-call]
+            over = (*self.finished_keys[partition_id], *self.failure_keys[partition_id])
+            if len(over) >= batch_size:
+                break
+            since = self._wait_for_next_poll(partition_id, since)
         ended = self._collect_episodes(partition_id)
         keys, is_training = list(ended), partition_id == TRAIN
         raise_mistakes(ended.values())
@@ -73,7 +79,11 @@ class GroupSampler(ReplayBuffer):
         kept = select_rollouts(self._filter, self.played) if is_training else [True] * len(whole)
         places = [place for place, keep in zip(whole, kept, strict=True) if keep]
         self.kept = [whole[place] for place in places]
-        rows = [row for place in places for row in _rows(keys[place], whole[place])]
+        rows = [
+            f"{keys[place].rpartition('_')[0]}_{part}"
+            for place in places
+            for part in range(len(whole[place].sequences))
+        ]
         tags = [self.partitions[partition_id][key] for key in rows]
         dropped = {*map(_group, keys), *self.partitions[partition_id]} - set(rows)
         tq.kv_clear(keys=sorted(dropped), partition_id=partition_id)
@@ -96,25 +106,10 @@ class GroupSampler(ReplayBuffer):
         # Last, since any other error is more specific.
         return ended | dict.fromkeys(self.failure_keys[partition_id], _IN_VERL)
 
-    def _wait(self, partition_id: str, groups: int) -> None:
-        since = 0.0
-        while True:
-            self._sync_metadata_from_transfer_queue()  # type: ignore[no-untyped-call]
-            over = (*self.finished_keys[partition_id], *self.failure_keys[partition_id])
-            if len(over) >= groups:
-                return
-            since = self._wait_for_next_poll(partition_id, since)
-
 
 def _group(key: str) -> str:
     """Return the group of a key `group_rollout_part`, or of a group's own key."""
     return key.partition("_")[0]
-
-
-def _rows(first: str, trajectory: TokenTrajectory) -> list[str]:
-    """Return the keys of a trajectory's rows, given the first one."""
-    rollout, _, _ = first.rpartition("_")
-    return [f"{rollout}_{part}" for part in range(len(trajectory.sequences))]
 
 
 def _order(key: str) -> tuple[str, int, int]:

@@ -17,6 +17,7 @@ from verl.workers.rollout.base import BaseRollout
 from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry, TokenOutput
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
@@ -65,10 +66,10 @@ class HFServer:
         self,
         request_id: str,  # noqa: ARG002 - verl's name
         prompt_ids: Sequence[int],
-        sampling_params: Mapping[str, Any],
+        sampling_params: JsonObject,
         stream: Sequence[str | int] = (),
         conversation: str = "",
-        **_: Any,
+        **_: object,
     ) -> TokenOutput:
         """Sample a response to `prompt_ids`; `stream` are the labels of its random numbers.
 
@@ -114,7 +115,13 @@ class HFServer:
             self._waiting = [pair for pair in self._waiting if pair not in alike]
             requests = [request for request, _ in alike]
             try:
-                decoder = self._prepare_decoder(sampling, len(alike))
+                slots = max(len(alike), min(self._largest, len(self._conversations)))
+                # The decoder has earlier turns in its cache; other settings need another.
+                if self._decoder is None or self._decoder[0] != sampling:
+                    decoder = Decoder(self._loaded, sampling, slots, log_probs=True)
+                    self._decoder = sampling, decoder
+                decoder = self._decoder[1]
+                decoder.grow(slots)
                 answers = await asyncio.to_thread(_sample, decoder, requests)
             except Exception as error:  # noqa: BLE001 - raised in `generate`
                 self._decoder = None
@@ -123,15 +130,6 @@ class HFServer:
             else:
                 for (_, future), sampled in zip(alike, answers, strict=True):
                     future.set_result(sampled)
-
-    def _prepare_decoder(self, sampling: Sampling, requests: int) -> Decoder:
-        """Return the decoder with earlier turns in its cache; a new one for new settings."""
-        slots = max(requests, min(self._largest, len(self._conversations)))
-        if self._decoder is None or self._decoder[0] != sampling:
-            self._decoder = sampling, Decoder(self._loaded, sampling, slots, log_probs=True)
-        decoder = self._decoder[1]
-        decoder.grow(slots)
-        return decoder
 
 
 class HFAdapter(BaseRollout):
@@ -148,7 +146,7 @@ class HFAdapter(BaseRollout):
         weights: Iterable[tuple[str, Tensor]],
         wire_format: str = "named_tensors",  # noqa: ARG002 - verl's name
         global_steps: int | None = None,
-        **_: Any,
+        **_: object,
     ) -> None:
         """Send all weights to the server, by the model's own names, with adapters merged."""
         state = {name: tensor.cpu() for name, tensor in weights}

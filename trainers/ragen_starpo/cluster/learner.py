@@ -5,103 +5,106 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import ray
 import torch
 import transfer_queue as tq
+from tensordict import TensorDict
 from torch import Tensor
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
 from verl.utils import tensordict_utils
+from verl.utils.metric import AggregationType, Metric
+from verl.workers.utils.padding import no_padding_2_padding
 
-from ragen_starpo.cluster.columns import divide_rows, responses_of
-from ragen_starpo.cluster.losses import (
-    CRITIC_COLUMNS,
-    POLICY_COLUMNS,
-    REFERENCE,
-    compute_means,
-    critic_loss,
-    policy_loss,
-)
-from ragen_starpo.cluster.rollouts import QueuedRollouts
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import Computing
-from ragen_starpo.engine.rows import limit_of
-from ragen_starpo.engine.worker import PolicyLossFunction
+from ragen_starpo.engine.rows import Limit, limit_of, micro_batches
+from ragen_starpo.engine.worker import Contribution, PolicyLossFunction
+from ragen_starpo.iteration import Rollouts
+from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.trajectory import TokenBatch
+from ragen_starpo.recipes.sections import LossSettings
+from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
+TOKENS, _MEAN = "tokens", "mean/"
+"""Number of sampled tokens, by which the sums of all ranks and micro-batches are divided."""
+REFERENCE = "reference"
+POLICY_COLUMNS = ("advantages", "old_log_probs", "weights")
+CRITIC_COLUMNS = ("old_values", "returns", "weights")
 _INPUTS = ("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask")
 """Fields of a row that verl's engines read."""
 
 
 @dataclass(frozen=True)
-class Processes:
-    """verl's groups of `ranks` processes; those of the policy hold the reference, if there is one.
+class QueuedRollouts(Rollouts):
+    """The rollouts of an iteration, and the rows of the kept ones in verl's queue, in order."""
 
-    `adapted`: the policy has adapters, and is its own reference without them.
+    rows: KVBatchMeta
+
+    def save(self, file: Path) -> None:
+        """Write them with their rows, which stay in the queue."""
+        keys, partition = self.rows.keys, self.rows.partition_id
+        fields = tq.kv_batch_get(keys=keys, partition_id=partition) if keys else None
+        torch.save((self, fields), file)
+
+
+def load_rollouts(file: Path) -> QueuedRollouts:
+    """Return the rollouts of a file, and put their rows in the queue again.
+
+    The file is unpickled: load only files that you wrote yourself.
+    """
+    rollouts: QueuedRollouts
+    rollouts, fields = torch.load(file, weights_only=False)
+    rows = rollouts.rows
+    if rows.keys:
+        tq.kv_batch_put(
+            keys=rows.keys, partition_id=rows.partition_id, fields=fields, tags=rows.tags
+        )
+    return rollouts
+
+
+@dataclass
+class Learner:
+    """Computes with the models of verl's groups of `ranks` processes.
+
+    Those of the policy hold the reference, if there is one; with adapters, the policy is its
+    own reference without them. `settings` are those of the next iteration.
     """
 
+    recipe: Recipe
     policy: Any
     critic: Any
     ranks: int
     adapted: bool
+    pad: int
+    computing: Computing
 
-
-class Learner:
-    """Computes with the models of verl's processes; `settings` are those of the next iteration."""
-
-    def __init__(
-        self, recipe: Recipe, processes: Processes, pad: int, computing: Computing
-    ) -> None:
-        self.recipe, self.processes, self.pad, self.computing = recipe, processes, pad, computing
-        self.settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
-        processes.policy.set_loss_fn(partial(policy_loss, recipe.loss))
-        if processes.critic is not None:
-            processes.critic.set_loss_fn(partial(critic_loss, recipe.loss))
+    def __post_init__(self) -> None:
+        self.settings = AdaptableSettings(self.recipe.rollouts.temperature, self.recipe.updates)
+        self.policy.set_loss_fn(partial(policy_loss, self.recipe.loss))
+        if self.critic is not None:
+            self.critic.set_loss_fn(partial(critic_loss, self.recipe.loss))
 
     def log_probs(self, batch: TokenBatch) -> Tensor:
-        """Return log-probabilities of sampled tokens under the current policy, 0 elsewhere.
-
-        The sequences need not be in the queue.
-        """
-        shards = self.processes.policy.log_probs(
-            batch.rows(self._pad_to_ranks(len(batch))),
+        """Return log-probabilities of sampled tokens under the current policy, 0 elsewhere."""
+        shards = self.policy.log_probs(
+            batch.rows(self.pad_to_ranks(len(batch))),
             self.recipe.micro_batch,
             self.settings.temperature,
             self.computing,
         )
         return torch.cat(shards)[: len(batch)]
 
-    def gradient_norm(
-        self, batch: TokenBatch, columns: Mapping[str, Tensor], loss: PolicyLossFunction
-    ) -> float:
-        """Return the norm of a loss's gradient under the current policy, without a step."""
-        rows = self._pad_to_ranks(len(batch))
-        padded = {name: column[rows] for name, column in columns.items()}
-        padded["weights"][len(batch) :] = 0
-        norms: list[float] = self.processes.policy.gradient_norm(
-            batch.rows(rows),
-            padded,
-            loss,
-            self.recipe.micro_batch,
-            self.settings.temperature,
-            self.computing,
-        )
-        return norms[0]
-
-    def _pad_to_ranks(self, count: int) -> Tensor:
+    def pad_to_ranks(self, count: int) -> Tensor:
         """Return row indices, equally many per rank; the last one is repeated."""
-        ranks = self.processes.ranks
-        return torch.arange(-(-count // ranks) * ranks).clamp(max=count - 1)
+        return torch.arange(-(-count // self.ranks) * self.ranks).clamp(max=count - 1)
 
 
 class QueuedModels:
-    """The models with a batch in verl's queue, see `ragen_starpo.iteration.Models`.
-
-    The queue gets fillers for the largest step.
-    """
+    """The models with a batch in verl's queue, which gets fillers for the largest step."""
 
     measures_gap = True
 
@@ -112,29 +115,36 @@ class QueuedModels:
         batch: TokenBatch,
         steps: Sequence[Tensor],
     ) -> None:
-        self._learner, self._processes, self._batch = learner, learner.processes, batch
+        self._learner, self._batch = learner, batch
         longest = int(batch.attention.sum(1).max())
         self._limit = limit_of(learner.recipe.micro_batch, learner.computing, longest)
-        self._queued = self._add_fillers(rollouts.rows, [len(batch), *map(len, steps)])
+        self._queued = rollouts.rows
+        sizes = [len(batch), *map(len, steps)]
+        fillers = max(divide_rows(size, self._learner.ranks, self._limit)[1] for size in sizes)
+        if fillers:
+            # verl's function knows all fields of a row; it fills up to a multiple.
+            self._queued = upsample_batch_to_divisible_size(
+                rollouts.rows, len(rollouts.rows.keys) + fillers, learner.pad
+            )
         self._keys = self._queued.keys[: len(batch)]
         self._responses = responses_of(rollouts.kept)
         self._columns = [*POLICY_COLUMNS, *([REFERENCE] if learner.recipe.loss.kl else [])]
 
     def values(self) -> Tensor | None:
         """Return the critic's values; None without a critic."""
-        critic = self._processes.critic
+        critic = self._learner.critic
         return None if critic is None else self._infer(critic.infer_batch, "values")
 
     def old_log_probs(self) -> Tensor:
         """Return log-probabilities under the policy before the first step."""
-        return self._infer(self._processes.policy.compute_log_prob, "log_probs")
+        return self._infer(self._learner.policy.compute_log_prob, "log_probs")
 
     def reference_log_probs(self) -> Tensor | None:
         """Return log-probabilities under the reference; None without a KL term."""
-        policy = self._processes.policy
+        policy = self._learner.policy
         if not self._learner.recipe.loss.kl:
             return None
-        if self._processes.adapted:
+        if self._learner.adapted:
             return self._infer(policy.compute_log_prob, "log_probs", no_lora_adapter=True)
         return self._infer(policy.compute_ref_log_prob, "log_probs")
 
@@ -150,14 +160,22 @@ class QueuedModels:
         self, batch: TokenBatch, columns: Mapping[str, Tensor], loss: PolicyLossFunction
     ) -> float:
         """Return the norm of a loss's gradient for some sequences, without a step."""
-        return self._learner.gradient_norm(batch, columns, loss)
+        learner = self._learner
+        rows = learner.pad_to_ranks(len(batch))
+        padded = {name: column[rows] for name, column in columns.items()}
+        padded["weights"][len(batch) :] = 0
+        recipe, temperature = learner.recipe, learner.settings.temperature
+        norms: list[float] = learner.policy.gradient_norm(
+            batch.rows(rows), padded, loss, recipe.micro_batch, temperature, learner.computing
+        )
+        return norms[0]
 
     def step(self, rows: Tensor, weights: Tensor) -> dict[str, dict[str, float]]:
         """Take a step of the policy, and one of the critic."""
         all_weights = torch.zeros(self._batch.mask.shape, dtype=self._batch.log_probs.dtype)
         all_weights[rows] = weights
         self.store({"weights": all_weights})
-        policy, critic = self._processes.policy, self._processes.critic
+        policy, critic = self._learner.policy, self._learner.critic
         metrics = {"policy": self._train(rows, policy.update_actor, self._columns)}
         if critic is not None:
             metrics["critic"] = self._train(rows, critic.train_mini_batch, CRITIC_COLUMNS)
@@ -167,15 +185,7 @@ class QueuedModels:
         """Drop the rows from the queue."""
         tq.kv_clear(keys=self._queued.keys, partition_id=self._queued.partition_id)
 
-    def _add_fillers(self, rows: KVBatchMeta, sizes: Sequence[int]) -> KVBatchMeta:
-        """Return the rows with enough fillers for batches of these sizes."""
-        fillers = max(divide_rows(size, self._processes.ranks, self._limit)[1] for size in sizes)
-        if not fillers:
-            return rows
-        # verl's function knows all fields of a row; it fills up to a multiple.
-        return upsample_batch_to_divisible_size(rows, len(rows.keys) + fillers, self._learner.pad)
-
-    def _infer(self, call: Callable[[KVBatchMeta], Any], name: str, **extra: Any) -> Tensor:
+    def _infer(self, call: Callable[[KVBatchMeta], Any], name: str, **extra: object) -> Tensor:
         """Return a model's output for all rows, which verl leaves in the queue."""
         output = call(self._meta(range(len(self._keys)), _INPUTS, compute_loss=False, **extra))
         if hasattr(output, "futures"):
@@ -199,9 +209,9 @@ class QueuedModels:
             output = output.get()
         return compute_means(tensordict_utils.get(output, "metrics"))
 
-    def _meta(self, rows: Sequence[int], fields: Sequence[str], **extra: Any) -> KVBatchMeta:
+    def _meta(self, rows: Sequence[int], fields: Sequence[str], **extra: object) -> KVBatchMeta:
         """Return rows for a call of verl's workers, filled up to equally many per rank."""
-        size, fillers = divide_rows(len(rows), self._processes.ranks, self._limit)
+        size, fillers = divide_rows(len(rows), self._learner.ranks, self._limit)
         first_filler = len(self._keys)
         keys = [
             *(self._keys[row] for row in rows),
@@ -219,3 +229,117 @@ class QueuedModels:
                 **extra,
             },
         )
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Start and exclusive end of each row's response, the tokens after the first prompt."""
+
+    spans: tuple[tuple[int, int], ...]
+
+    def rows(self, columns: Mapping[str, Tensor], fillers: int) -> TensorDict:
+        """Return (sequences, tokens) columns as jagged responses, then fillers with one 0 each."""
+        jagged = {}
+        for name, column in columns.items():
+            rows = [column[row, start:end] for row, (start, end) in enumerate(self.spans)]
+            rows += [column.new_zeros(1)] * fillers
+            jagged[name] = torch.nested.as_nested_tensor(rows, layout=torch.jagged)
+        return TensorDict(jagged, batch_size=[len(self.spans) + fillers])
+
+    def column(self, outputs: Tensor, batch: TokenBatch) -> Tensor:
+        """Return an engine's outputs as (sequences, tokens), 0 except on sampled tokens.
+
+        They are jagged over whole rows, possibly followed by fillers; position t is about
+        token t + 1.
+        """
+        column = torch.zeros(batch.mask.shape)
+        for row, (output, (start, end)) in enumerate(
+            zip(outputs.unbind(), self.spans, strict=False)
+        ):
+            column[row, start:end] = output[start - 1 : end - 1].float()
+        return column.where(batch.mask.bool(), 0.0)
+
+
+def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
+    """Return the responses of trajectories; each sequence must have a turn."""
+    rows = [row for trajectory in trajectories for row in trajectory.sequences]
+    return Responses(tuple((len(row.turns[0].observed), len(row.ids)) for row in rows))
+
+
+def divide_rows(rows: int, ranks: int, limit: Limit) -> tuple[int, int]:
+    """Return the size of micro-batches, and the number of fillers.
+
+    All ranks get equally many rows, in the fewest micro-batches of equal size. With a token
+    limit, a rank's rows are one micro-batch, which verl divides.
+    """
+    per_rank = -(-rows // ranks)
+    size, extra = micro_batches(per_rank, limit.rows if limit.tokens is None else per_rank)
+    return size, ranks * (per_rank + extra) - rows
+
+
+def policy_loss(
+    settings: LossSettings,
+    *,
+    model_output: Mapping[str, Tensor],
+    data: TensorDict,
+    dp_group: object,  # noqa: ARG001 - verl's name
+) -> tuple[Tensor, dict[str, Metric]]:
+    """Return a micro-batch's contribution to the policy loss, and its metrics."""
+    columns = _columns(data, [*POLICY_COLUMNS, *([REFERENCE] if settings.kl else [])])
+    mask = columns["mask"]
+    log_probs = _align(model_output["log_probs"], data, mask)
+    entropies = _align(model_output["entropy"], data, mask)
+    return _sum_over_ranks(policy_contribution(settings, log_probs, entropies, columns), data, mask)
+
+
+def critic_loss(
+    settings: LossSettings,
+    *,
+    model_output: Mapping[str, Tensor],
+    data: TensorDict,
+    dp_group: object,  # noqa: ARG001 - verl's name
+) -> tuple[Tensor, dict[str, Metric]]:
+    """Return a micro-batch's contribution to the critic loss, and its metrics."""
+    columns = _columns(data, CRITIC_COLUMNS)
+    values = _align(model_output["values"], data, columns["mask"])
+    return _sum_over_ranks(value_contribution(settings, values, columns), data, columns["mask"])
+
+
+def compute_means(metrics: Mapping[str, float | list[float]]) -> dict[str, float]:
+    """Return a mini-batch's metrics from verl's sums, as `Policy.update` has them but the rate."""
+    tokens = _unpack(metrics[TOKENS])
+    return {
+        name.removeprefix(_MEAN): _unpack(value) / tokens
+        for name, value in metrics.items()
+        if name.startswith(_MEAN)
+    } | {name: _unpack(metrics[name]) for name in ("loss", "grad_norm")}
+
+
+def _columns(data: TensorDict, names: Sequence[str]) -> dict[str, Tensor]:
+    padded = data.select("response_mask", *names).to_padded_tensor()
+    return {"mask": padded["response_mask"], **{name: padded[name] for name in names}}
+
+
+def _align(output: Tensor, data: TensorDict, mask: Tensor) -> Tensor:
+    """Return the engine's output on response tokens, 0 except on sampled ones."""
+    responses: Tensor = no_padding_2_padding(output, data)
+    return responses.where(mask.bool(), 0.0)
+
+
+def _sum_over_ranks(
+    contribution: Contribution, data: TensorDict, mask: Tensor
+) -> tuple[Tensor, dict[str, Metric]]:
+    """Return the loss times the ranks, since FSDP averages their gradients, and its sums."""
+    loss, means = contribution
+    tokens = float(mask.sum())
+    sums = {f"{_MEAN}{name}": float(value) * tokens for name, value in means.items()}
+    metrics = {TOKENS: tokens, **sums}
+    return loss * data["dp_size"], {
+        name: Metric(AggregationType.SUM, total) for name, total in metrics.items()
+    }
+
+
+def _unpack(value: float | list[float]) -> float:
+    """Return a metric of one mini-batch, which verl may wrap in a list."""
+    (metric,) = value if isinstance(value, list) else [value]
+    return float(metric)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import logging
 import os
 import socket
 from collections.abc import Iterator
-from typing import Any
 
 import ray
 
 from ragen_bench.errors import UserError, described
 from ragen_starpo.engine.computing import Device
+from ragen_starpo.engine.platform import environment
 from ragen_starpo.recipes.sections import ClusterSettings
 
 _ANSWER_SECONDS = 5.0
@@ -27,19 +29,14 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
     `RAY_ADDRESS` nor another Ray on this machine is used.
     """
     variables = _variables(device)
-    before = dict(os.environ)
-    os.environ.update(variables)
-    os.environ.pop("RAY_ADDRESS", None)
-    try:
-        _init(cluster, device, address, variables)
-        _check_size(cluster, address)
-        yield
-    finally:
-        ray.shutdown()
-        # Ray sets some of its own, and leaves them.
-        for name in set(os.environ) - set(before):
-            del os.environ[name]
-        os.environ.update(before)
+    # Ray sets further variables of its own.
+    with environment(variables):
+        os.environ.pop("RAY_ADDRESS", None)
+        try:
+            _init(cluster, device, address, variables)
+            yield
+        finally:
+            ray.shutdown()
 
 
 def check_address(address: str) -> None:
@@ -74,28 +71,26 @@ def _variables(device: Device) -> dict[str, str]:
 def _init(
     cluster: ClusterSettings, device: Device, address: str | None, variables: dict[str, str]
 ) -> None:
-    shared: dict[str, Any] = {
-        "runtime_env": {"env_vars": variables},
-        "log_to_driver": False,
-        "logging_level": "error",
-    }
+    """Start or join Ray; check that its nodes suffice, and their GPUs or counts of them."""
+    init = functools.partial(
+        ray.init,
+        runtime_env={"env_vars": variables},
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
     try:
         if address is not None:
-            ray.init(address=address, **shared)
-            return
-        cpus = _CPUS_A_PROCESS * cluster.processes + _CPUS_BESIDE
-        # On a CPU Ray's GPUs are counts too: one for each process that trains.
-        gpus = cluster.processes if device == "cpu" else None
-        ray.init("local", num_cpus=cpus, num_gpus=gpus, include_dashboard=False, **shared)
+            init(address=address)
+        else:
+            cpus = _CPUS_A_PROCESS * cluster.processes + _CPUS_BESIDE
+            # On a CPU Ray's GPUs are counts too: one for each process that trains.
+            gpus = cluster.processes if device == "cpu" else None
+            init("local", num_cpus=cpus, num_gpus=gpus, include_dashboard=False)
     except Exception as error:  # a plain one where its processes need more than half a minute
         raise UserError(
             f"Ray does not start: {described(error).rstrip('.')}; if the machine is busy, try "
             "again when it is less so, else see Ray's logs in /tmp/ray/session_latest/logs"
         ) from error
-
-
-def _check_size(cluster: ClusterSettings, address: str | None) -> None:
-    """Check that there are enough nodes, with enough GPUs or counts of them."""
     nodes = ray.nodes()  # type: ignore[no-untyped-call]
     sizes = [node["Resources"].get("GPU", 0) for node in nodes if node["Alive"]]
     fitting = sum(size >= cluster.processes for size in sizes)

@@ -17,14 +17,13 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
-from ragen_starpo.engine.computing import Device
+from ragen_starpo.engine.computing import Device, check_devices, device_here
 from ragen_starpo.engine.platform import SUPPORTED_VERL, check_version
 from ragen_starpo.engine.quiet import import_quietly
-from ragen_starpo.hardware import check_devices, device_here
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
-from ragen_starpo.rollout.training_envs import training_pool
+from ragen_starpo.rollout.episodes import training_pool
 
 WITH_VLLM = {
     "verl": f"=={SUPPORTED_VERL}",
@@ -49,7 +48,12 @@ def train(
     raises it.
     """
     device = device_of(recipe.cluster, address)
-    _check_batches(recipe.mini_batch, recipe.cluster)
+    processes = recipe.cluster.nodes * recipe.cluster.processes
+    if recipe.mini_batch % processes:
+        raise UserError(
+            f"mini_batch={recipe.mini_batch} does not divide among {processes} processes; set "
+            f"mini_batch to a multiple of cluster.nodes x cluster.processes, as {processes * 8}"
+        )
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if is_finished(out, recipe.iterations):
@@ -98,7 +102,7 @@ def check_vllm() -> None:
 class Task:
     """The process that leads a run, started by verl's `run_ppo`."""
 
-    def run(self, config: Any) -> None:
+    def run(self, config: DictConfig) -> None:
         """Train with verl's configuration, see `VerlTrainer`."""
         import transfer_queue as tq
         from verl.trainer.ppo.v1 import AgentLoopManagerTQ
@@ -120,16 +124,6 @@ class Task:
             trainer.fit(manager)
         finally:
             tq.close()
-
-
-def _check_batches(mini_batch: int, cluster: ClusterSettings) -> None:
-    """Check that the processes get equal parts of a mini-batch."""
-    processes = cluster.nodes * cluster.processes
-    if mini_batch % processes:
-        raise UserError(
-            f"mini_batch={mini_batch} does not divide among {processes} processes; set "
-            f"mini_batch to a multiple of cluster.nodes x cluster.processes, as {processes * 8}"
-        )
 
 
 def _run(config: DictConfig) -> None:

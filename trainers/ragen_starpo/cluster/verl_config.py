@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -16,12 +15,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
-from ragen_starpo.engine.computing import Computing, Device, computing_of
+from ragen_starpo.engine.computing import Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import (
-    LoraSettings,
-    OptimiserSettings,
-)
 
 _STRATEGY = "fsdp2"
 _AGENT_LOOPS = "agent_loops.yaml"
@@ -105,10 +100,7 @@ _REPLACEMENTS = {
 def verl_config(
     recipe: Recipe, model_dir: Path, device: Device, overrides: Sequence[str] = ()
 ) -> DictConfig:
-    """Return verl's configuration for a recipe, with hydra overrides of settings in `USERS`.
-
-    UserError if an override, as `trainer.logger=[file]`, is invalid or has no effect.
-    """
+    """Return a recipe's configuration of verl; UserError for an override without effect."""
     _check_overrides(overrides)
     attention = computing_of(recipe, device).attention
     config = _compose_config([*_default_overrides(device, attention), *overrides])
@@ -118,28 +110,17 @@ def verl_config(
     return config
 
 
-def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, Any]:
+def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, object]:
     """Return verl's settings that the recipe decides, by dotted name."""
     computing = computing_of(recipe, device)
-    return {
-        **_run_settings(recipe),
-        **_model_settings(_MODEL, recipe.lora, model_dir, computing.packing),
-        **_model_settings("critic.model", recipe.critic_lora, model_dir, computing.packing),
-        **_engine_settings(computing, recipe.seed, device),
-        **_rollout_settings(recipe),
-        **_optimiser_settings(f"{_ACTOR}.optim", recipe.optimiser),
-        **_optimiser_settings("critic.optim", recipe.critic),
-    }
-
-
-def _run_settings(recipe: Recipe) -> dict[str, Any]:
-    return {
+    settings: dict[str, object] = {
         "trainer.use_v1": True,
         "trainer.v1.trainer_mode": "sync",
         "trainer.v1.sampler.custom_sampler.path": "pkg://ragen_starpo.cluster.group_sampler",
         "trainer.v1.sampler.custom_sampler.name": "GroupSampler",
         "trainer.v1.sampler.sampler_kwargs": asdict(recipe.filter),
         "trainer.total_training_steps": recipe.iterations,
+        "trainer.device": device,
         "trainer.nnodes": recipe.cluster.nodes,
         "trainer.n_gpus_per_node": recipe.cluster.processes,
         "data.train_batch_size": recipe.rollouts.instances,
@@ -149,43 +130,43 @@ def _run_settings(recipe: Recipe) -> dict[str, Any]:
         # The KL term is in our loss; this setting makes verl load a reference.
         f"{_ACTOR}.use_kl_loss": bool(recipe.loss.kl),
         f"{_ACTOR}.calculate_entropy": True,
+        **_rollout_settings(recipe),
     }
-
-
-def _model_settings(
-    place: str, lora: LoraSettings | None, model_dir: Path, packing: bool
-) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        f"{place}.path": str(model_dir),
-        f"{place}.use_remove_padding": packing,
-        f"{place}.lora_rank": 0,
-    }
-    if lora is not None:
-        names = lora.target_modules
-        settings |= {
-            f"{place}.lora_rank": lora.rank,
-            f"{place}.lora_alpha": lora.alpha,
-            # Weights are sent merged, so vLLM must not expect adapters.
-            f"{place}.lora.merge": True,
-            f"{place}.target_modules": names if isinstance(names, str) else list(names),
-        }
-    return settings
-
-
-def _engine_settings(computing: Computing, seed: int, device: Device) -> dict[str, Any]:
-    """Return the models' precision: float32 weights, and the recipe's arithmetic."""
-    settings: dict[str, Any] = {"trainer.device": device}
     for place, engine in ((_ACTOR, "fsdp_config"), (_REF, "fsdp_config"), ("critic", "fsdp")):
         settings |= {
             f"{place}.strategy": _STRATEGY,
-            f"{place}.{engine}.seed": seed,
+            f"{place}.{engine}.seed": recipe.seed,
             f"{place}.{engine}.model_dtype": "fp32",
             f"{place}.{engine}.mixed_precision": computing.mixed_precision,
+        }
+    for place, lora in ((_MODEL, recipe.lora), ("critic.model", recipe.critic_lora)):
+        settings |= {
+            f"{place}.path": str(model_dir),
+            f"{place}.use_remove_padding": computing.packing,
+            f"{place}.lora_rank": lora.rank if lora else 0,
+        }
+        if lora is not None:
+            names = lora.target_modules
+            settings |= {
+                f"{place}.lora_alpha": lora.alpha,
+                # Weights are sent merged, so vLLM must not expect adapters.
+                f"{place}.lora.merge": True,
+                f"{place}.target_modules": names if isinstance(names, str) else list(names),
+            }
+    for place, optimiser in ((_ACTOR, recipe.optimiser), ("critic", recipe.critic)):
+        settings |= {
+            f"{place}.optim.lr": optimiser.learning_rate,
+            f"{place}.optim.betas": list(optimiser.betas),
+            f"{place}.optim.weight_decay": optimiser.weight_decay,
+            f"{place}.optim.clip_grad": optimiser.clip_grad,
+            f"{place}.optim.lr_warmup_steps": optimiser.warmup_steps,
+            f"{place}.optim.lr_scheduler_type": "cosine" if optimiser.decay_steps else "constant",
+            f"{place}.optim.total_training_steps": optimiser.decay_steps,
         }
     return settings
 
 
-def _rollout_settings(recipe: Recipe) -> dict[str, Any]:
+def _rollout_settings(recipe: Recipe) -> dict[str, object]:
     rollouts, cluster, micro = recipe.rollouts, recipe.cluster, recipe.micro_batch
     return {
         f"{_ROLLOUT}.name": cluster.engine,
@@ -216,18 +197,6 @@ def _rollout_settings(recipe: Recipe) -> dict[str, Any]:
         # In groups. The learner forms mini-batches, and micro-batches by tokens.
         f"{_ACTOR}.ppo_mini_batch_size": 1,
         **{f"{place}.use_dynamic_bsz": False for place in (_ACTOR, "critic")},
-    }
-
-
-def _optimiser_settings(place: str, settings: OptimiserSettings) -> dict[str, Any]:
-    return {
-        f"{place}.lr": settings.learning_rate,
-        f"{place}.betas": list(settings.betas),
-        f"{place}.weight_decay": settings.weight_decay,
-        f"{place}.clip_grad": settings.clip_grad,
-        f"{place}.lr_warmup_steps": settings.warmup_steps,
-        f"{place}.lr_scheduler_type": "cosine" if settings.decay_steps else "constant",
-        f"{place}.total_training_steps": settings.decay_steps,
     }
 
 
@@ -269,17 +238,14 @@ def _check_overrides(overrides: Sequence[str]) -> None:
         except HydraException as error:
             raise _override_error(error, text) from error
         name = override.get_key_element().lstrip("+~")
-        if name not in USERS or override.is_delete():
-            raise UserError(f"{name} has no effect as a setting of verl; {_suggest_setting(name)}")
-
-
-def _suggest_setting(name: str) -> str:
-    """Return advice on the setting to use instead of one of verl's."""
-    for part, ours in _REPLACEMENTS.items():
-        if f".{part}." in f".{name}.":
-            return f"set the recipe's {ours}"
-    users = ", ".join(USERS)
-    return f"set one of {users}, or a setting of the recipe (see ragen-train recipes RECIPE)"
+        if name in USERS and not override.is_delete():
+            continue
+        setting = f"one of {', '.join(USERS)}, or a setting of the recipe"
+        setting += " (see ragen-train recipes RECIPE)"
+        for part, ours in reversed(_REPLACEMENTS.items()):
+            if f".{part}." in f".{name}.":
+                setting = f"the recipe's {ours}"
+        raise UserError(f"{name} has no effect as a setting of verl; set {setting}")
 
 
 def _compose_config(overrides: Sequence[str]) -> DictConfig:

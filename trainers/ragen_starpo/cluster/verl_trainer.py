@@ -9,6 +9,7 @@ from typing import Any
 
 import ray
 import transfer_queue as tq
+from omegaconf import DictConfig
 from tensordict import NonTensorData, NonTensorStack, TensorDict
 from torch import Tensor
 from verl.trainer.ppo.utils import Role
@@ -19,9 +20,8 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cluster import hf_engine
 from ragen_starpo.cluster.agent_loop import recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
-from ragen_starpo.cluster.learner import Learner, Processes, QueuedModels
+from ragen_starpo.cluster.learner import Learner, QueuedModels, QueuedRollouts, load_rollouts
 from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
-from ragen_starpo.cluster.rollouts import QueuedRollouts, load_rollouts
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import computing_of
@@ -51,7 +51,7 @@ class VerlTrainer(PPOTrainerSync):
     driver = "verl"
     replay_buffer: GroupSampler
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, config: DictConfig) -> None:
         hf_engine.register()
         super().__init__(config)
         self.recipe = recipe_of_text(config.ragen.recipe)
@@ -62,8 +62,12 @@ class VerlTrainer(PPOTrainerSync):
         """Train to the recipe's last iteration, see `resume_run` for errors."""
         self.agent_loop_manager = agent_loop_manager
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
-        self.logger = _tracking(self.config)
-        resume_run(self.recipe, self, run, self._log)
+        loggers: Any = _tracking(self.config)
+
+        def log(iteration: Iteration) -> None:
+            loggers.log(data=iteration.metrics, step=iteration.number)
+
+        resume_run(self.recipe, self, run, log)
 
     def iterate(self, number: int) -> Iteration:
         """Play rollouts and learn from them; with `cluster.ahead`, play the next ones meanwhile."""
@@ -78,7 +82,9 @@ class VerlTrainer(PPOTrainerSync):
     def play(self, number: int, clock: Clock) -> QueuedRollouts:
         """Return the rollouts of an iteration; with `cluster.ahead`, start the next ones."""
         with clock.measure(self._phase):
-            rollouts = self._next or self._play(number)
+            if self._next is None:
+                self._begin(number)
+            rollouts = self._next or self._end(number)
         if self._plays_ahead(number):
             self._begin(number + 1)
         return rollouts
@@ -151,12 +157,10 @@ class VerlTrainer(PPOTrainerSync):
         if self._learner is None:
             self._learner = Learner(
                 self.recipe,
-                Processes(
-                    self.actor_rollout_wg,
-                    self.critic_wg if self.use_critic else None,
-                    self._ranks,
-                    self.ref_in_actor,
-                ),
+                self.actor_rollout_wg,
+                self.critic_wg if self.use_critic else None,
+                self._ranks,
+                self.ref_in_actor,
                 self.pad,
                 computing_of(self.recipe, self.config.trainer.device),
             )
@@ -179,10 +183,6 @@ class VerlTrainer(PPOTrainerSync):
     def _plays_ahead(self, number: int) -> bool:
         return self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
 
-    def _play(self, number: int) -> QueuedRollouts:
-        self._begin(number)
-        return self._end(number)
-
     def _begin(self, number: int) -> None:
         """Start the rollouts of an iteration without waiting for them."""
         recipe, temperature = self.recipe, self.learner.settings.temperature
@@ -203,11 +203,6 @@ class VerlTrainer(PPOTrainerSync):
         tag = {"is_prompt": True, "status": "pending", "global_steps": rows["global_steps"]}
         tq.kv_batch_put(keys=uids, partition_id=partition, tags=[tag] * len(uids))
         self.agent_loop_manager.generate_sequences(rows)
-
-    def _log(self, iteration: Iteration) -> None:
-        """Log metrics to verl's loggers, such as mlflow."""
-        loggers: Any = self.logger
-        loggers.log(data=iteration.metrics, step=iteration.number)
 
     def _init_dataloader(self) -> None:
         """Set the number of iterations only: the recipe decides the instances."""
@@ -245,10 +240,10 @@ def _prompts(
     return rows
 
 
-def _column(values: Sequence[Any]) -> NonTensorStack:
+def _column(values: Sequence[object]) -> NonTensorStack:
     return NonTensorStack.from_list([NonTensorData(value) for value in values])
 
 
-def _tracking(config: Any) -> Tracking:
+def _tracking(config: DictConfig) -> Tracking:
     trainer = config.trainer
     return Tracking(trainer.project_name, trainer.experiment_name, list(trainer.logger))

@@ -15,6 +15,7 @@ from tensordict import TensorDict
 from torch import Tensor
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.utils.device import get_device_name
+from verl.workers.config import TrainingWorkerConfig
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 
@@ -22,9 +23,8 @@ from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.engine.backend import compute_gradient_norm, compute_outputs
 from ragen_starpo.engine.computing import Computing
-from ragen_starpo.engine.engines import STRATEGY as STRATEGY
+from ragen_starpo.engine.engines import merged_weights
 from ragen_starpo.engine.folders import write_model
-from ragen_starpo.engine.merging import merged_weights
 from ragen_starpo.engine.rows import read_rows, to_verl
 from ragen_starpo.engine.worker import PolicyLossFunction, loss_on_rows
 from ragen_starpo.rollout.trajectory import TokenBatch
@@ -45,8 +45,12 @@ def _on_all_ranks(method: Method) -> Method:
 class TrainedWorker(TrainingWorker):
     """One process of the policy, the critic or the reference."""
 
-    def __init__(self, config: Any) -> None:
-        join_group()
+    def __init__(self, config: TrainingWorkerConfig) -> None:
+        # verl's own call names the backend of a CPU twice, which torch refuses.
+        if get_device_name() == "cpu" and not torch.distributed.is_initialized():
+            torch.distributed.init_process_group(
+                "gloo", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"])
+            )
         super().__init__(config)
 
 
@@ -73,10 +77,7 @@ class PolicyWorker(ActorRolloutRefWorker):
     def log_probs(
         self, batch: TokenBatch, micro_batch: int, temperature: float, computing: Computing
     ) -> Tensor:
-        """Return log-probabilities of the sampled tokens of this rank's rows; 0 elsewhere.
-
-        The batch has equally many rows per rank, in the order of the ranks.
-        """
+        """Return log-probabilities of this rank's part of the batch; 0 on unsampled tokens."""
         data = _select_rows(batch, {}, micro_batch, temperature, computing)
         return read_rows(data).align(compute_outputs(self.actor, data)["log_probs"])
 
@@ -114,14 +115,3 @@ def _select_rows(
     longest = int(batch.attention.sum(1).max())
     part = {name: column[indices] for name, column in columns.items()}
     return to_verl(batch.rows(indices), part, micro_batch, temperature, computing, longest)
-
-
-def join_group() -> None:
-    """Join the process group of a CPU run before verl does.
-
-    verl's call names the CPU's backend twice, which torch refuses.
-    """
-    if get_device_name() == "cpu" and not torch.distributed.is_initialized():
-        torch.distributed.init_process_group(
-            "gloo", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"])
-        )

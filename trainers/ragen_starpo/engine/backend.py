@@ -6,7 +6,6 @@ Call `ragen_starpo.engine.platform.prepare` before importing this module.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +14,7 @@ from tensordict import TensorDict
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 from torch.optim import AdamW
+from transformers import PreTrainedModel
 from verl.trainer.config import CheckpointConfig
 from verl.utils import tensordict_utils
 from verl.workers.config import (
@@ -29,30 +29,13 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.engine import engines
 from ragen_starpo.engine.computing import Computing
-from ragen_starpo.engine.merging import merged_weights
-from ragen_starpo.engine.platform import environment
+from ragen_starpo.engine.platform import ONE_PROCESS, environment
 from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
 Kind = Literal["language_model", "value_model"]
 _CHECKPOINT = "model_world_size_1_rank_0.pt"
 """File that every one-process checkpoint of verl contains."""
-
-
-@dataclass(frozen=True)
-class ModelSpec:
-    """A worker's model and its settings.
-
-    A frozen model has no optimiser. The seed is that of new weights: adapters and the value
-    head.
-    """
-
-    kind: Kind
-    model_dir: Path
-    optimiser: OptimiserSettings | None
-    lora: LoraSettings | None
-    seed: int
-    computing: Computing
 
 
 class Backend:
@@ -62,27 +45,42 @@ class Backend:
     keeps the names and shapes of parameters, which LoRA, checkpoints and saving rely on.
     """
 
-    def __init__(self, spec: ModelSpec) -> None:
-        with environment(), libraries_quiet(), prints_logged():
-            self.worker = _make_worker(spec)
+    def __init__(
+        self,
+        kind: Kind,
+        model_dir: Path,
+        optimiser: OptimiserSettings | None,
+        lora: LoraSettings | None,
+        seed: int,
+        computing: Computing,
+    ) -> None:
+        try:
+            with environment(ONE_PROCESS), libraries_quiet(), prints_logged():
+                config = _make_config(kind, model_dir, optimiser, lora, seed, computing)
+                self.worker: Any = TrainingWorker(config)
+                self.worker.reset()
+        except (OSError, ValueError, AssertionError) as error:
+            raise UserError(
+                f"no model can be loaded from {str(model_dir)!r}: {described(error)}"
+            ) from error
 
     @property
-    def module(self) -> Any:
+    def module(self) -> PreTrainedModel:
         """The model, whose weights are DTensors."""
-        return self.worker.engine.module
+        module: PreTrainedModel = self.worker.engine.module
+        return module
 
     @property
     def device(self) -> torch.device:
         """Device of the model."""
-        device: torch.device = next(self.module.parameters()).device
-        return device
+        return next(self.module.parameters()).device
 
     def outputs(self, data: TensorDict) -> TensorDict:
         """Return the model's outputs, see `compute_outputs`."""
         with libraries_quiet():
             return compute_outputs(self.worker, data)
 
-    def step(self, data: TensorDict, loss: Callable[..., Any]) -> dict[str, float]:
+    def step(self, data: TensorDict, loss: Callable[..., object]) -> dict[str, float]:
         """Take one step of the optimiser and of its schedule.
 
         The loss has verl's signature and is called for each micro-batch. Returns `loss`,
@@ -100,14 +98,14 @@ class Backend:
             "lr": rate,
         }
 
-    def gradient_norm(self, data: TensorDict, loss: Callable[..., Any]) -> float:
+    def gradient_norm(self, data: TensorDict, loss: Callable[..., object]) -> float:
         """Return the norm of a loss's gradient, see `compute_gradient_norm`."""
         with libraries_quiet():
             return compute_gradient_norm(self.worker, data, loss)
 
     def state(self) -> dict[str, Tensor]:
         """Return copies of the weights by the model's own names, adapters merged into them."""
-        return dict(merged_weights(self.module))
+        return dict(engines.merged_weights(self.module))
 
     def save_checkpoint(self, folder: Path) -> None:
         """Write weights, optimiser, schedule and random states, atomically."""
@@ -128,13 +126,13 @@ class Backend:
             ) from error
 
 
-def compute_outputs(worker: Any, data: TensorDict) -> Any:
+def compute_outputs(worker: Any, data: TensorDict) -> TensorDict:
     """Return jagged outputs of a verl `TrainingWorker`, without gradient."""
     tensordict_utils.assign_non_tensor(data, compute_loss=False)
     return worker.infer_batch(data)
 
 
-def compute_gradient_norm(worker: Any, data: TensorDict, loss: Callable[..., Any]) -> float:
+def compute_gradient_norm(worker: Any, data: TensorDict, loss: Callable[..., object]) -> float:
     """Return the norm of a loss's gradient without taking a step.
 
     Weights, optimiser, schedule and torch's random states, which dropout uses, do not change.
@@ -164,68 +162,58 @@ class ShardAdamW(AdamW):
         return has_complex
 
 
-def _make_worker(spec: ModelSpec) -> Any:
-    try:
-        worker = TrainingWorker(_config(spec))
-        worker.reset()
-    except (OSError, ValueError, AssertionError) as error:
-        raise UserError(
-            f"no model can be loaded from {str(spec.model_dir)!r}: {described(error)}"
-        ) from error
-    return worker
-
-
-def _config(spec: ModelSpec) -> TrainingWorkerConfig:
-    return TrainingWorkerConfig(
-        model_type=spec.kind,
-        model_config=_model_config(spec),
-        engine_config=FSDPEngineConfig(
-            strategy=engines.STRATEGY,
-            forward_only=spec.optimiser is None,
-            mixed_precision=spec.computing.mixed_precision,
-            seed=spec.seed,
-            use_torch_compile=False,
-            # No-sync keeps gradients where zero_grad does not reach, so after an error in a later
-            # micro-batch they would leak into the next step.
-            use_no_sync_for_gradient_accumulation=False,
-        ),
-        **_optimiser_config(spec.optimiser),
-        checkpoint_config=CheckpointConfig(),
-    )
-
-
-def _model_config(spec: ModelSpec) -> HFModelConfig:
-    lora = spec.lora
-    adapters: dict[str, Any] = {}
+def _make_config(
+    kind: Kind,
+    model_dir: Path,
+    optimiser: OptimiserSettings | None,
+    lora: LoraSettings | None,
+    seed: int,
+    computing: Computing,
+) -> TrainingWorkerConfig:
+    """Return a worker's configuration; the seed is that of adapters and the value head."""
+    settings: dict[str, Any] = {}
     if lora is not None:
         names = lora.target_modules
-        adapters = {
+        settings = {
             "lora_rank": lora.rank,
             "lora_alpha": lora.alpha,
             "target_modules": names if isinstance(names, str) else list(names),
         }
-    return HFModelConfig(
-        path=str(spec.model_dir),
+    model = HFModelConfig(
+        path=str(model_dir),
         load_tokenizer=False,
-        override_config={"attn_implementation": spec.computing.attention},
-        use_remove_padding=spec.computing.packing,
+        override_config={"attn_implementation": computing.attention},
+        use_remove_padding=computing.packing,
         enable_gradient_checkpointing=False,
-        **adapters,
+        **settings,
     )
-
-
-def _optimiser_config(settings: OptimiserSettings | None) -> dict[str, Any]:
-    if settings is None:
-        return {}
-    config = FSDPOptimizerConfig(
-        optimizer=ShardAdamW.__name__,
-        optimizer_impl=ShardAdamW.__module__,
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        weight_decay=settings.weight_decay,
-        clip_grad=settings.clip_grad,
-        lr_warmup_steps=settings.warmup_steps,
-        lr_scheduler_type="cosine" if settings.decay_steps else "constant",
-        total_training_steps=settings.decay_steps,
+    engine = FSDPEngineConfig(
+        strategy=engines.STRATEGY,
+        forward_only=optimiser is None,
+        mixed_precision=computing.mixed_precision,
+        seed=seed,
+        use_torch_compile=False,
+        # No-sync keeps gradients where zero_grad does not reach, so after an error in a later
+        # micro-batch they would leak into the next step.
+        use_no_sync_for_gradient_accumulation=False,
     )
-    return {"optimizer_config": config}
+    optimiser_config: Any = None  # the default of verl, which types it otherwise
+    if optimiser is not None:
+        optimiser_config = FSDPOptimizerConfig(
+            optimizer=ShardAdamW.__name__,
+            optimizer_impl=ShardAdamW.__module__,
+            lr=optimiser.learning_rate,
+            betas=optimiser.betas,
+            weight_decay=optimiser.weight_decay,
+            clip_grad=optimiser.clip_grad,
+            lr_warmup_steps=optimiser.warmup_steps,
+            lr_scheduler_type="cosine" if optimiser.decay_steps else "constant",
+            total_training_steps=optimiser.decay_steps,
+        )
+    return TrainingWorkerConfig(
+        model_type=kind,
+        model_config=model,
+        engine_config=engine,
+        optimizer_config=optimiser_config,
+        checkpoint_config=CheckpointConfig(),
+    )

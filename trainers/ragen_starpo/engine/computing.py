@@ -1,4 +1,4 @@
-"""Settings of time and memory; results are the same except for rounding."""
+"""Where and how a recipe computes; results are the same except for rounding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import importlib.util
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import torch
+
+from ragen_bench.errors import UserError
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.recipes.sections import ClusterSettings
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 Arithmetic: TypeAlias = Literal["float32", "bfloat16"]
@@ -17,14 +21,13 @@ _FLASH = "flash_attention_2"
 class Computing:
     """The recipe's settings of computation, resolved for a device.
 
-    Attributes:
-        tokens: Maximum tokens per micro-batch, padding included, but at least those of the longest
-            trajectory. Packed trajectories are grouped by length; padded ones are counted as if
-            all were the longest. None to count trajectories.
-        packing: Concatenate the rows of a micro-batch without padding. Position ids, which restart
-            at 0, separate them in the attention.
-        attention: transformers' name of the attention implementation.
-        dtype: Dtype of the arithmetic; weights and optimiser have float32.
+    `tokens` limits a micro-batch, padding included, but not below the longest trajectory.
+    Packed trajectories are grouped by length; padded ones are counted as if all were the
+    longest. None to count trajectories.
+
+    `packing` concatenates the rows of a micro-batch without padding. Position ids, which
+    restart at 0, separate them in the attention. `dtype` is that of the arithmetic; weights and
+    optimiser have float32.
     """
 
     tokens: int | None = None
@@ -58,3 +61,34 @@ def computing_of(recipe: Recipe, device: Device) -> Computing:
 def _has_flash_attention() -> bool:
     """Return whether the package is installed."""
     return importlib.util.find_spec("flash_attn") is not None
+
+
+def device_here() -> Device:
+    """Return the device that this machine trains on."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def check_devices(cluster: ClusterSettings) -> None:
+    """Raise UserError if this node has too few GPUs."""
+    if cluster.device == "auto":
+        return
+    gpus = torch.cuda.device_count()
+    if gpus < cluster.processes:
+        wanted = f"{cluster.processes} GPUs a node" if cluster.processes > 1 else "a GPU"
+        raise UserError(
+            f"the recipe needs {wanted}, but torch finds {gpus or 'none'} here; use the scale "
+            "small, or set cluster.device=auto and cluster.engine=hf"
+        )
+
+
+def check_one_process(cluster: ClusterSettings) -> None:
+    """Raise UserError if a recipe cannot run in one process on this machine."""
+    check_devices(cluster)
+    local = ClusterSettings()
+    for name in ("nodes", "processes", "engine", "dtype", "ahead"):
+        value, required = getattr(cluster, name), getattr(local, name)
+        if value != required:
+            raise UserError(
+                f"one process requires cluster.{name}={required}, but the recipe has {value}; use "
+                f"ragen-train verl, or set cluster.{name}={required}"
+            )

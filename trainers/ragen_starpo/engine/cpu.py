@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import types
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 from verl.plugin.platform import PlatformBase, PlatformRegistry
@@ -14,7 +13,7 @@ from verl.plugin.platform import PlatformBase, PlatformRegistry
 class _CpuModule(types.ModuleType):
     """`torch.cpu` with the functions that verl expects of a device's module."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(torch.cpu, name)
 
     def max_memory_allocated(self) -> int:
@@ -59,23 +58,11 @@ class CpuPlatform(PlatformBase):
         """Return 1."""
         return 1
 
-    def set_device(self, device_index: int) -> None:
-        """Do nothing."""
+    def set_device(self, *_: object, **_named: object) -> None:
+        """Do nothing: a CPU is synchronous, torch seeds it, and it has no cache or CUDA runtime."""
 
-    def synchronize(self, device_index: int | None = None) -> None:
-        """Do nothing: operations on a CPU are synchronous."""
-
-    def manual_seed(self, seed: int) -> None:
-        """Do nothing: `torch.manual_seed` seeds the CPU."""
-
-    def manual_seed_all(self, seed: int) -> None:
-        """Do nothing."""
-
-    def set_allocator_settings(self, settings: str) -> None:
-        """Do nothing."""
-
-    def empty_cache(self) -> None:
-        """Do nothing: a CPU has no cache."""
+    synchronize = manual_seed = manual_seed_all = empty_cache = set_device
+    set_allocator_settings = profiler_start = profiler_stop = cudart = set_device
 
     def get_device_capability(
         self,
@@ -97,12 +84,6 @@ class CpuPlatform(PlatformBase):
         """Mark nothing."""
         yield
 
-    def profiler_start(self) -> None:
-        """Do nothing."""
-
-    def profiler_stop(self) -> None:
-        """Do nothing."""
-
     def ray_resource_name(self) -> str:
         """Return Ray's resource; on CPU hosts its number only counts processes."""
         return "GPU"
@@ -114,6 +95,3 @@ class CpuPlatform(PlatformBase):
     def is_ipc_supported(self) -> bool:
         """Return False: processes do not share tensors."""
         return False
-
-    def cudart(self) -> None:
-        """Return None: a CPU has no CUDA runtime."""

@@ -6,6 +6,7 @@ import.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from tensordict import NonTensorData, TensorDict
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
-from verl.utils.device import get_device_name, get_vendor
+from verl.utils.device import get_device_id, get_device_name, get_vendor
 from verl.utils.fsdp_utils import get_init_weight_context_manager
 from verl.workers.engine import EngineRegistry
 from verl.workers.engine.fsdp import transformer_impl
@@ -25,13 +26,13 @@ from verl.workers.engine.fsdp.transformer_impl import (
 )
 
 from ragen_bench.errors import UserError
-from ragen_starpo.engine.loading import load_weights
-from ragen_starpo.engine.merging import merged_weights
+from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.quiet import prints_logged
 
 STRATEGY = "fsdp2"
 _VERL: Any = transformer_impl
 """Module in which verl's engine looks up its functions."""
+_BASE, _ADAPTER = ".base_layer.", ".lora_"
 _HEAD = "score"
 """transformers' name of a value head."""
 _SUPPORTED = {
@@ -43,6 +44,33 @@ _SUPPORTED = {
 """Settings of verl's models and engines that must keep these values."""
 _AT_ONCE = 1 << 24
 """Logits that are normalised at once, which bounds extra memory."""
+
+
+def merged_weights(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield copies of all weights by the model's own names, one full tensor at a time.
+
+    Adapters are merged: W + B A alpha / rank (LoRA, arXiv 2106.09685, section 4.1). verl's own
+    merge omits layers outside its FSDP units and returns bfloat16. All ranks of a sharded
+    model, an engine's module with DTensors, must call it, since each tensor is gathered.
+    """
+    state = module.state_dict()
+    adapters = getattr(module, "peft_config", None)
+    scale = adapters["default"].lora_alpha / adapters["default"].r if adapters else 0.0
+    for name, tensor in state.items():
+        layer, base, kind = name.partition(_BASE)
+        if _ADAPTER in name:
+            continue
+        weight = _gather(tensor)
+        if base and kind == "weight":
+            down, up = (_gather(state[f"{layer}.lora_{half}.default.weight"]) for half in "AB")
+            weight += up @ down * scale
+        yield name.removeprefix("base_model.model.").replace(_BASE, "."), weight
+
+
+def _gather(tensor: Tensor) -> Tensor:
+    """Return a copy on the engine's device, gathered from its shards."""
+    here = tensor.detach().to(get_device_id())
+    return (here.full_tensor() if hasattr(here, "full_tensor") else here).clone()
 
 
 def isolate_rng() -> AbstractContextManager[None]:
@@ -71,48 +99,10 @@ class _EngineFixes:
     def initialize(self) -> None:
         """Build the model; UserError if its rows will be packed and it mixes them."""
         super().initialize()  # type: ignore[misc]
-        if self.model_config.use_remove_padding:
-            self._check_packing()
-
-    def _build_model_optimizer(self) -> None:
-        """Build model and optimiser, initialising new weights from the configured seed.
-
-        verl draws adapters and the value head from torch's global generator.
-        """
-        with isolate_rng():
-            torch.manual_seed(self.engine_config.seed)
-            super()._build_model_optimizer()  # type: ignore[misc]
-
-    def get_per_tensor_param(self, **_: Any) -> Any:
-        """Return all weights for the sampling engine, with adapters merged."""
-        return merged_weights(self.module), None
-
-    def _build_module(self) -> Any:
-        """Load the model with the attention implementation of its configuration.
-
-        Defects of verl 0.9.1: `load_valuehead_model` always asks for flash-attention, so no
-        critic loads without that package. Weights that a policy's folder lacks are random
-        without an error, see `load_weights`. Models without `num_key_value_heads`, as
-        GPT-2, are refused.
-        """
-        self._check_settings()
-        config = self.model_config.hf_config
-        # Only rank 0 needs the weights, which verl sends to the others; but that would untie
-        # tied ones.
-        tied = getattr(config, "tie_word_embeddings", True)
-        with get_init_weight_context_manager(not tied, self.device_mesh)():
-            module = load_weights(self.auto_class, self.model_config.local_path, config, self.new)
-        if self.model_config.enable_gradient_checkpointing:
-            module.gradient_checkpointing_enable(
-                gradient_checkpointing_kwargs={"use_reentrant": False}
-            )
-        return module
-
-    def _check_packing(self) -> None:
-        """Check that a row's outputs do not depend on the row that is packed before it.
-
-        Layers that carry a state from token to token, as Mamba's, ignore position ids.
-        """
+        if not self.model_config.use_remove_padding:
+            return
+        # A row's outputs must not depend on the row before it. Layers that carry a state from token
+        # to token, as Mamba's, ignore position ids.
         outputs_of_second_rows = []
         with self.eval_mode():  # type: ignore[attr-defined]
             for token in (0, 1):
@@ -125,7 +115,24 @@ class _EngineFixes:
                 "into one; set cluster.packing=off"
             )
 
-    def _check_settings(self) -> None:
+    def _build_model_optimizer(self) -> None:
+        """Draw adapters and value head from a seed; verl uses torch's global generator."""
+        with isolate_rng():
+            torch.manual_seed(self.engine_config.seed)
+            super()._build_model_optimizer()  # type: ignore[misc]
+
+    def get_per_tensor_param(self, **_: object) -> tuple[Iterator[tuple[str, Tensor]], None]:
+        """Return all weights for the sampling engine, with adapters merged."""
+        return merged_weights(self.module), None
+
+    def _build_module(self) -> Any:
+        """Load the model with the attention implementation of its configuration.
+
+        Defects of verl 0.9.1: `load_valuehead_model` always asks for flash-attention, so no
+        critic loads without that package. Weights that a policy's folder lacks are random
+        without an error, see `load_weights`. Models without `num_key_value_heads`, as
+        GPT-2, are refused.
+        """
         for name, supported in _SUPPORTED.items():
             place = self.model_config if hasattr(self.model_config, name) else self.engine_config
             value = getattr(place, name)
@@ -133,6 +140,17 @@ class _EngineFixes:
                 raise UserError(
                     f"verl's setting {name}={value} is not supported; leave it at {supported}"
                 )
+        config = self.model_config.hf_config
+        # Only rank 0 needs the weights, which verl sends to the others; but that would untie
+        # tied ones.
+        tied = getattr(config, "tie_word_embeddings", True)
+        with get_init_weight_context_manager(not tied, self.device_mesh)():
+            module = load_weights(self.auto_class, self.model_config.local_path, config, self.new)
+        if self.model_config.enable_gradient_checkpointing:
+            module.gradient_checkpointing_enable(
+                gradient_checkpointing_kwargs={"use_reentrant": False}
+            )
+        return module
 
     def _build_fsdp_module(self, module: Any) -> Any:
         """Wrap the model, without offloading it from a CPU to a CPU.
@@ -148,10 +166,7 @@ class _EngineFixes:
             self.engine_config.forward_only = forward_only
 
     def optimizer_step(self) -> float:
-        """Take a step and return the gradient's norm; with `skips_step`, drop the gradient.
-
-        verl prints that a gradient is not finite; here it is logged.
-        """
+        """Take a step and return the gradient's norm; with `skips_step`, drop the gradient."""
         if self.skips_step:
             gradients = [part.grad for part in self.module.parameters() if part.grad is not None]
             total = torch.nn.utils.get_total_norm(gradients)
@@ -167,7 +182,7 @@ class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
 
     auto_class = AutoModelForCausalLM
 
-    def prepare_model_outputs(self, *given: Any, **named: Any) -> Any:
+    def prepare_model_outputs(self, *given: object, **named: object) -> dict[str, Tensor]:
         """Compute log-probabilities and entropies of a micro-batch.
 
         Defect of verl 0.9.1: without flash-attention it normalises logits token by token, which
@@ -175,7 +190,8 @@ class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
         """
         original, _VERL.logprobs_from_logits = _VERL.logprobs_from_logits, compute_log_probs
         try:
-            return super().prepare_model_outputs(*given, **named)
+            outputs: dict[str, Tensor] = super().prepare_model_outputs(*given, **named)
+            return outputs
         finally:
             _VERL.logprobs_from_logits = original
 
@@ -240,11 +256,7 @@ def _two_rows(token: int) -> TensorDict:
     )
 
 
-def register() -> None:
-    """Register these engines; verl prefers engines with a vendor to its own."""
-    where = {"backend": STRATEGY, "device": get_device_name(), "vendor": get_vendor()}
-    EngineRegistry.register(model_type="language_model", **where)(PolicyEngine)
-    EngineRegistry.register(model_type="value_model", **where)(ValueEngine)
-
-
-register()
+# verl prefers engines with a vendor to its own.
+_WHERE = {"backend": STRATEGY, "device": get_device_name(), "vendor": get_vendor()}
+EngineRegistry.register(model_type="language_model", **_WHERE)(PolicyEngine)
+EngineRegistry.register(model_type="value_model", **_WHERE)(ValueEngine)

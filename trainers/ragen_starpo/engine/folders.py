@@ -1,4 +1,4 @@
-"""Writes models as folders that transformers reads."""
+"""Models as folders that transformers reads: written, and loaded with all weights or not at all."""
 
 from __future__ import annotations
 
@@ -8,17 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, PretrainedConfig
 
+from ragen_bench.errors import UserError, described
 from ragen_starpo.engine.quiet import libraries_quiet
 
+_SHOWN = 3
+"""Names of weights in a message."""
 RECORD = "ragen-train.json"
 """File that names the command which made a folder; it is not copied to derived folders."""
 _WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx"}
 
 
-def write_model(folder: Path, state: Mapping[str, Tensor], config: Any, model_dir: Path) -> None:
+def write_model(
+    folder: Path, state: Mapping[str, Tensor], config: PretrainedConfig, model_dir: Path
+) -> None:
     """Write a language model's weights, by its own names, to an empty folder.
 
     Tokenizer, chat template and generation settings are copied byte by byte from `model_dir`,
@@ -34,3 +40,45 @@ def write_model(folder: Path, state: Mapping[str, Tensor], config: Any, model_di
         weights = file.suffix in _WEIGHTS or file.name.endswith(".index.json")
         if file.is_file() and not weights and file.name not in ("config.json", RECORD):
             shutil.copyfile(file, folder / file.name)
+
+
+def check_folder(model_dir: Path) -> None:
+    """Raise UserError if a folder has no config.json, so no model."""
+    if not (model_dir / "config.json").is_file():
+        raise UserError(
+            f"no model to train in {str(model_dir)!r}: a folder with config.json and "
+            "weights in safetensors is needed"
+        )
+
+
+def load_weights(
+    auto_class: Any, model_dir: str, config: PretrainedConfig, new: frozenset[str]
+) -> Any:
+    """Return a model in float32 whose weights all come from a folder; UserError if it lacks some.
+
+    transformers fills missing weights with random ones and only prints a table; training would
+    then start from another model than the user meant. Weights named in `new` may be missing;
+    they are drawn from torch's generator.
+    """
+    try:
+        module, info = auto_class.from_pretrained(
+            model_dir,
+            config=config,
+            dtype=torch.float32,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+        )
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise UserError(f"no model can be loaded from {model_dir!r}: {described(error)}") from error
+    wrong = [
+        f"{name} ({list(has)}, not {list(wants)})" for name, has, wants in info["mismatched_keys"]
+    ]
+    problems = {
+        f"weights in {model_dir!r} have other shapes than config.json": wrong,
+        f"weights are missing in {model_dir!r}": set(info["missing_keys"]) - new,
+    }
+    for problem, names in problems.items():
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            raise UserError(f"{problem}: {', '.join(sorted(names)[:_SHOWN])}{more}")
+    return module

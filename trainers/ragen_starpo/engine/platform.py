@@ -11,7 +11,7 @@ import contextlib
 import functools
 import importlib.metadata
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import torch
 import torch.distributed
@@ -22,7 +22,7 @@ from ragen_starpo.engine.quiet import import_quietly
 
 SUPPORTED_VERL = "0.9.1"
 # verl reads the address of a rendezvous and writes it back; nothing connects to it.
-_ONE_PROCESS = {
+ONE_PROCESS = {
     "WORLD_SIZE": "1",
     "RANK": "0",
     "LOCAL_WORLD_SIZE": "1",
@@ -30,15 +30,26 @@ _ONE_PROCESS = {
     "MASTER_ADDR": "localhost",
     "MASTER_PORT": "0",
 }
+"""Variables that verl's workers read when they are made."""
 
 
 def prepare() -> None:
-    """Prepare verl for workers in this process; later calls do nothing.
-
-    UserError if the supported version is not installed, or the process is one of several.
-    """
+    """Prepare this process for verl, once; UserError if it is one of several, or lacks verl."""
     _import()
-    _join_group()
+    from verl.plugin.platform import get_platform
+
+    if torch.distributed.is_initialized():
+        if torch.distributed.get_world_size() != 1:
+            raise UserError("this trainer runs in one process; start it without torchrun")
+        return
+    platform = get_platform()
+    backend = platform.communication_backend_name()
+    # verl's own call would name the CPU's backend twice, which torch refuses.
+    if platform.device_name != "cpu":
+        backend = f"cpu:gloo,{platform.device_name}:{backend}"
+    # Without a port, with its store in memory.
+    torch.distributed.init_process_group(backend, store=HashStore(), rank=0, world_size=1)
+    atexit.register(release)
 
 
 def release() -> None:
@@ -58,10 +69,10 @@ def check_version() -> None:
 
 
 @contextlib.contextmanager
-def environment() -> Iterator[None]:
-    """Set the variables that verl's workers read when they are made, and restore them."""
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables, and at the end restore all, also those that a library changed."""
     before = dict(os.environ)
-    os.environ.update(_ONE_PROCESS)
+    os.environ.update(variables)
     try:
         yield
     finally:
@@ -75,37 +86,14 @@ def _import() -> None:
     try:
         check_version()
         import_quietly("verl.plugin.platform")
-        _use_platform()
+        from verl.plugin.platform import set_platform
+
+        from ragen_starpo.engine.cpu import CpuPlatform
+
+        # verl chooses a platform when it is first asked for one.
+        if not torch.cuda.is_available():
+            set_platform(CpuPlatform())
         import_quietly("verl.workers.engine")
         import_quietly("verl.workers.engine_workers")
     except ImportError as error:
         raise missing_extra(error, "train") from error
-
-
-def _use_platform() -> None:
-    from verl.plugin.platform import set_platform
-
-    from ragen_starpo.engine.cpu import CpuPlatform
-
-    # verl chooses a platform when it is first asked for one.
-    if not torch.cuda.is_available():
-        set_platform(CpuPlatform())
-
-
-def _join_group() -> None:
-    """Make verl's process group without a port, with its store in memory.
-
-    verl's own call would name the CPU's backend twice, which torch refuses.
-    """
-    from verl.plugin.platform import get_platform
-
-    if torch.distributed.is_initialized():
-        if torch.distributed.get_world_size() != 1:
-            raise UserError("this trainer runs in one process; start it without torchrun")
-        return
-    platform = get_platform()
-    backend = platform.communication_backend_name()
-    if platform.device_name != "cpu":
-        backend = f"cpu:gloo,{platform.device_name}:{backend}"
-    torch.distributed.init_process_group(backend, store=HashStore(), rank=0, world_size=1)
-    atexit.register(release)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import torch
 from torch import Tensor
@@ -101,11 +101,24 @@ class _Model:
 class _TrainedModel(_Model):
     """A model with an optimiser."""
 
-    def save_checkpoint(self, folder: Path) -> None:
-        """Write weights, optimiser, learning-rate schedule and random states.
+    _kind: ClassVar[Kind]
 
-        An existing folder is replaced when the new one is complete.
-        """
+    def __init__(
+        self,
+        model_dir: Path,
+        optimiser: OptimiserSettings,
+        micro_batch_size: int,
+        lora: LoraSettings | None = None,
+        *,
+        seed: int = 0,
+        computing: Computing = PLAIN,
+    ) -> None:
+        backend = _make_backend(self._kind, model_dir, optimiser, lora, seed, computing)
+        super().__init__(backend, micro_batch_size, computing)
+        self._model_dir = Path(model_dir)
+
+    def save_checkpoint(self, folder: Path) -> None:
+        """Write weights, optimiser, schedule and random states; a folder is replaced at the end."""
         self._backend.save_checkpoint(folder)
 
     def load_checkpoint(self, folder: Path) -> None:
@@ -147,19 +160,7 @@ class Policy(_LanguageModel, _TrainedModel):
     model.
     """
 
-    def __init__(
-        self,
-        model_dir: Path,
-        optimiser: OptimiserSettings,
-        micro_batch_size: int,
-        lora: LoraSettings | None = None,
-        *,
-        seed: int = 0,
-        computing: Computing = PLAIN,
-    ) -> None:
-        backend = _make_backend("language_model", model_dir, optimiser, lora, seed, computing)
-        super().__init__(backend, micro_batch_size, computing)
-        self._model_dir = Path(model_dir)
+    _kind = "language_model"
 
     def update(
         self,
@@ -189,10 +190,7 @@ class Policy(_LanguageModel, _TrainedModel):
         return self._backend.gradient_norm(data, loss_on_rows(loss_fn))
 
     def state_for_rollout(self) -> dict[str, Tensor]:
-        """Return copies of all weights on the model's device, with adapters merged.
-
-        `load_state_dict` of a transformers model of the same configuration takes them.
-        """
+        """Return copies of all weights for `load_state_dict`, adapters merged."""
         return self._backend.state()
 
     def save(self, folder: Path) -> None:
@@ -214,18 +212,7 @@ class Critic(_TrainedModel):
     is trained in full.
     """
 
-    def __init__(
-        self,
-        model_dir: Path,
-        optimiser: OptimiserSettings,
-        micro_batch_size: int,
-        lora: LoraSettings | None = None,
-        *,
-        seed: int = 0,
-        computing: Computing = PLAIN,
-    ) -> None:
-        backend = _make_backend("value_model", model_dir, optimiser, lora, seed, computing)
-        super().__init__(backend, micro_batch_size, computing)
+    _kind = "value_model"
 
     def values(self, batch: TokenBatch) -> Tensor:
         """Return the value before each sampled token, 0 elsewhere."""
@@ -242,7 +229,7 @@ def loss_on_rows(
     loss_fn: Callable[..., Contribution],
     names: Sequence[str] = _POLICY_OUTPUTS,
     processes: int = 1,
-) -> Callable[..., Any]:
+) -> Callable[..., tuple[Tensor, dict[str, float]]]:
     """Return a loss function with verl's signature, on rows from `to_verl`; it has no metrics.
 
     `loss_fn` takes the outputs in `names` and the columns of the same rows. verl averages the
@@ -252,9 +239,9 @@ def loss_on_rows(
     from ragen_starpo.engine import rows
 
     def loss(
-        model_output: Any,
-        data: Any,
-        dp_group: Any,  # noqa: ARG001 - verl's name
+        model_output: Mapping[str, Tensor],
+        data: TensorDict,
+        dp_group: object,  # noqa: ARG001 - verl's name
     ) -> tuple[Tensor, dict[str, float]]:
         micro_batch = rows.read_rows(data)
         outputs = [micro_batch.align(model_output[name]) for name in names]
@@ -272,11 +259,11 @@ def _make_backend(
     computing: Computing = PLAIN,
 ) -> Backend:
     """Import verl, which takes seconds, and load the model."""
-    from ragen_starpo.engine.loading import check_folder
+    from ragen_starpo.engine.folders import check_folder
     from ragen_starpo.engine.platform import prepare
 
     check_folder(Path(model_dir))
     prepare()
-    from ragen_starpo.engine.backend import Backend, ModelSpec
+    from ragen_starpo.engine.backend import Backend
 
-    return Backend(ModelSpec(kind, Path(model_dir), optimiser, lora, seed, computing))
+    return Backend(kind, Path(model_dir), optimiser, lora, seed, computing)

@@ -1,25 +1,26 @@
-"""The model that samples while another copy of it is trained."""
+"""The model that samples while another copy of it is trained: it plays episodes side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ragen_bench.episodes.episode import Episode
+from ragen_bench.errors import UserError, described
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
+from ragen_bench.models.hf.sampling import Generation
+from ragen_envs.core.instances import RandomStream
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, rollout_specs
-from ragen_starpo.rollout.failures import complete_groups, first_error
-from ragen_starpo.rollout.play import play
-from ragen_starpo.rollout.trajectory import TokenTrajectory
+from ragen_starpo.rollout.selection import LOG, Ended, FailedEpisode, complete_groups, first_error
+from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, sampled_of
 
 
 class Actor:
@@ -37,27 +38,15 @@ class Actor:
         self._loaded.model.to(dtype)
         self._envs, self._rollouts, self._seed = recipe.env_cycle, recipe.rollouts, recipe.seed
         loaded = self._loaded
+        self.pad, self.tokenizer = loaded.pad, loaded.tokenizer
         self._factory = EpisodeFactory(recipe, loaded.chat, loaded.ends, loaded.context)
-
-    @property
-    def pad(self) -> int:
-        """Id on padding."""
-        return self._loaded.pad
-
-    @property
-    def tokenizer(self) -> Any:
-        """The model's tokenizer."""
-        return self._loaded.tokenizer
 
     def load_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Sample with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
 
     def rollouts(self, iteration: int, temperature: float) -> list[TokenTrajectory]:
-        """Play the rollouts of an iteration, by instance, without groups of a failed episode.
-
-        UserError if no group is left.
-        """
+        """Play an iteration's rollouts without groups of a failed episode, or raise UserError."""
         specs = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
         begun: dict[RolloutSpec, Episode] = {}
 
@@ -78,3 +67,63 @@ class Actor:
                 self._factory.give_up(begun[spec])
         self.error = first_error(ended)
         return list(complete_groups(ended, [spec.group for spec in specs]).values())
+
+
+def play(
+    begins: Sequence[Callable[[], TokenEpisode]], decoder: Decoder, seed: int, retries: int = 0
+) -> list[Ended]:
+    """Play episodes to their ends; none waits for another's turns.
+
+    The random numbers of a response depend on the seed and its key alone. `begins` begin an
+    episode, again after an error, up to `retries` times. Returns trajectories or failed
+    episodes in their order.
+    """
+    episodes = [_RetriedEpisode(begin, retries) for begin in begins]
+    pending: dict[Generation, _RetriedEpisode] = {}
+
+    def ask(episode: _RetriedEpisode) -> None:
+        if waits := episode.waiting:
+            stream = RandomStream("rollout", seed, waits.key)
+            pending[decoder.submit(waits.ids, stream)] = episode
+
+    for episode in episodes:
+        ask(episode)
+    while pending:
+        for answer in decoder.collect():
+            episode = pending.pop(answer)
+            episode.take(sampled_of(answer, decoder.ending))
+            ask(episode)
+    return [episode.ended for episode in episodes if episode.ended is not None]
+
+
+class _RetriedEpisode:
+    """An episode that restarts after an error; it is `waiting` for a response, or `ended`."""
+
+    def __init__(self, begin: Callable[[], TokenEpisode], retries: int) -> None:
+        self._begin, self._retries, self._begun_anew = begin, retries, 0
+        self.waiting: TokenEpisode | None = None
+        self.ended: Ended | None = None
+        self.take(None)
+
+    def take(self, sampled: Sampled | None) -> None:
+        """Begin, or step with a response; restart after an error, up to the limit."""
+        while True:
+            try:
+                if self.waiting is None or sampled is None:
+                    self.waiting = self._begin()
+                else:
+                    self.waiting.take(sampled)
+                if self.waiting.is_over:
+                    trajectory = self.waiting.trajectory()
+                    self.ended = replace(trajectory, begun_anew=self._begun_anew)
+                    self.waiting = None
+                return
+            except UserError:
+                raise
+            except Exception as error:  # noqa: BLE001 - of an environment, which may be anyone's
+                self.waiting = sampled = None
+                if self._begun_anew == self._retries:
+                    self.ended = FailedEpisode(described(error))
+                    return
+                self._begun_anew += 1
+                LOG.warning("an episode ended in an error and is begun anew: %s", described(error))

@@ -1,20 +1,29 @@
-"""The directory of a training run: settings, metrics and checkpoints."""
+"""The directory of a training run: settings, metrics, checkpoints and saved rollouts."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.json_types import JsonObject
+from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.runs.atomic import replacing_folder, write_text
 from ragen_bench.runs.differences import first_difference
+from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import append, numbered, read_whole, to_line, write_whole
+from ragen_bench.runs.provenance import machine, versions
+from ragen_bench.runs.schema import SCHEMA, EpisodeRecord, RunConfig
+from ragen_bench.runs.specification import spec_hash, suite_hash
+from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.recipes.sections import EnvironmentSettings
+from ragen_starpo.rollout.episodes import training_env
 from ragen_starpo.rollout.own_reward import OwnReward
 
 try:
@@ -25,7 +34,7 @@ except ImportError as missing:
 _SCHEMA = 1
 _RECIPE = "recipe.json"
 _DRIVER = "driver.txt"
-_START = "start.json"
+START = "start.json"
 
 
 class TrainingDirectory:
@@ -41,12 +50,8 @@ class TrainingDirectory:
     - `checkpoints/`: the state that a resumed run needs.
     - `best/`, `final/`: the model of the highest held-out success, and the last one.
 
-    Args:
-        path: The directory; it is made, or belongs to a run of the same recipe.
-        recipe: The recipe of the run; None for a finished run, which is not checked.
-
-    Raises:
-        UserError: The directory belongs to something else.
+    The directory is made, or belongs to a run of the same recipe, else UserError. A finished run
+    needs no recipe and is not checked.
     """
 
     def __init__(self, path: Path, recipe: Recipe | None = None) -> None:
@@ -76,7 +81,13 @@ class TrainingDirectory:
         """
         checkpoints, done = _checkpoints(self.path), iterations_done(self.path)
         if checkpoints:
-            self._check_driver(checkpoints[done], driver)
+            file = checkpoints[done] / _DRIVER
+            there = file.read_text("utf-8").strip() if file.exists() else "(another version)"
+            if there != driver:
+                raise UserError(
+                    f"{self.path} was started by ragen-train {there}; continue with that, or "
+                    "choose another --out"
+                )
         for name in ("metrics.jsonl", "timings.jsonl", "warnings.jsonl", "failures.jsonl"):
             kept = [line for line in self.lines(name) if line["iteration"] < done]
             write_text(self.path / name, "".join(f"{to_line(line).decode()}\n" for line in kept))
@@ -100,39 +111,23 @@ class TrainingDirectory:
         for folder in set((self.path / "checkpoints").iterdir()) - kept:
             shutil.rmtree(folder)
 
-    def save_start(self, metrics: Mapping[str, float]) -> None:
-        """Save the held-out metrics of the initial model."""
-        write_whole(self.path / _START, dict(metrics))
-
     def start(self) -> dict[str, float]:
-        """Return the metrics given to `save_start`; empty if there are none."""
-        file = self.path / _START
+        """Return the held-out metrics of the initial model; empty if there are none."""
+        file = self.path / START
         return read_whole(file) if file.exists() else {}
 
-    def append(self, name: str, line: dict[str, Any]) -> None:
+    def append(self, name: str, line: JsonObject) -> None:
         """Add a line to a file of lines; UserError if it cannot be written."""
         append(self.path / name, line)
 
-    def lines(self, name: str) -> Iterator[dict[str, Any]]:
+    def lines(self, name: str) -> Iterator[JsonObject]:
         """Yield the complete lines of a file; a torn last one is skipped."""
         for _, line in numbered(self.path / name):
             yield line
 
-    def _check_driver(self, checkpoint: Path, driver: str) -> None:
-        file = checkpoint / _DRIVER
-        there = file.read_text(encoding="utf-8").strip() if file.exists() else "(another version)"
-        if there != driver:
-            raise UserError(
-                f"{self.path} was started by ragen-train {there}; continue with that, or "
-                "choose another --out"
-            )
-
 
 def check_run(path: Path, recipe: Recipe) -> None:
-    """Raise UserError if a directory cannot hold a recipe's run; change nothing.
-
-    It need not exist. The error may also be that of the user's own reward.
-    """
+    """Raise UserError if a directory, which need not exist, cannot hold a recipe's run."""
     check_place(path)
     settings = _settings(recipe)
     if not (path / _RECIPE).exists():
@@ -184,14 +179,14 @@ def _name(number: int) -> str:
     return f"iteration_{number:06d}"
 
 
-def _settings(recipe: Recipe) -> dict[str, Any]:
+def _settings(recipe: Recipe) -> JsonObject:
     settings = {"schema": _SCHEMA, **json.loads(json.dumps(recipe.as_json()))}
     if recipe.shaping.python:
         settings["shaping"] |= OwnReward(recipe.shaping.python).identity()
     return settings
 
 
-def _relevant_settings(settings: Mapping[str, Any], acts: bool) -> dict[str, Any]:
+def _relevant_settings(settings: JsonObject, acts: bool) -> JsonObject:
     """Return the settings that a run's weights depend on.
 
     Others are the number of iterations, the name, saved rollouts and diagnostics, except that a
@@ -201,3 +196,75 @@ def _relevant_settings(settings: Mapping[str, Any], acts: bool) -> dict[str, Any
     thoughts = settings.get("diagnostics", {}).get("thoughts", 0) if acts else 0
     ignored = {"iterations": 0, "name": "", "records": {}, "diagnostics": {"thoughts": thoughts}}
     return {**settings, **ignored}
+
+
+def save_rollouts(
+    folder: Path,
+    recipe: Recipe,
+    number: int,
+    temperature: float,
+    records: Sequence[EpisodeRecord],
+) -> None:
+    """Write the first groups of an iteration as a run directory of the harness.
+
+    Instances are drawn at random, so the first ones are a fair sample. `records` are all
+    rollouts before the filter, by group. An old directory is replaced.
+    """
+    saved = records[: recipe.records.groups * recipe.rollouts.samples]
+    config = _config(recipe, number, temperature, saved)
+    with replacing_folder(folder) as draft:
+        run = RunDirectory(draft, config)
+        write_whole(draft / "run.json", config.as_json())
+        for record in saved:
+            run.append(record)
+
+
+def _config(
+    recipe: Recipe, number: int, temperature: float, saved: Sequence[EpisodeRecord]
+) -> RunConfig:
+    """Return the content of run.json."""
+    indices: dict[str, dict[int, None]] = {}
+    for record in saved:
+        indices.setdefault(record.env, {})[record.index] = None
+    envs: list[JsonObject] = [
+        {
+            "id": env,
+            "instances": len(of_env),
+            "spec_hash": _spec_hash(env, recipe.response_format, recipe.environment),
+            "indices": list(of_env),
+        }
+        for env, of_env in indices.items()
+    ]
+    hashes = {env["id"]: (env["instances"], env["spec_hash"]) for env in envs}
+    max_tokens, history = recipe.rollouts.max_tokens, recipe.rollouts.history
+    return RunConfig.model_validate(
+        {
+            "schema": SCHEMA,
+            "model": f"{recipe.name or recipe.model}, iteration {number} of its training",
+            "model_identity": {"trained_from": recipe.model, "iteration": number},
+            "slots": 1,
+            "group_size": 1,
+            "suite": "",
+            "suite_version": 0,
+            "suite_hash": suite_hash(hashes, max_tokens),
+            "split": "train",
+            "samples": recipe.rollouts.samples,
+            "seed": recipe.seed,
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "response_format": recipe.response_format,
+            "history": history,
+            "constrained": False,
+            "prompt_hash": prompt_hash(recipe.response_format, history, None),
+            "envs": envs,
+            "versions": versions(),
+            "command": "ragen-train",
+            "machine": machine(),
+        }
+    )
+
+
+@cache
+def _spec_hash(env: str, response_format: ResponseFormat, changes: EnvironmentSettings) -> str:
+    """Return the hash of a training environment's specification."""
+    return spec_hash(env, "train", response_format, partial(training_env, changes=changes))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.json_lines import write_whole
 from ragen_starpo.diagnostics.monitor import (
     AdaptableSettings,
     Adaptation,
@@ -15,21 +17,16 @@ from ragen_starpo.diagnostics.monitor import (
     TrapWarning,
 )
 from ragen_starpo.iteration import Clock, Iteration
-from ragen_starpo.local.kept_rollouts import save_rollouts
-from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
+from ragen_starpo.local.run import START, TrainingDirectory, check_run, is_finished, save_rollouts
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import MonitorSettings
-from ragen_starpo.rollout.training_envs import training_pool
+from ragen_starpo.rollout.episodes import training_pool
 
 OnIteration: TypeAlias = Callable[[Iteration], None]
 
 
 class TrainingDriver(Protocol):
-    """A trainer that `resume_run` drives, in one process or in many.
-
-    Another `driver`, named as its command, cannot use its checkpoints.
-    """
+    """A trainer that `resume_run` drives; another `driver` cannot use its checkpoints."""
 
     driver: str
 
@@ -99,22 +96,28 @@ def resume_run(
 def _iterate(
     recipe: Recipe, trainer: TrainingDriver, run: TrainingDirectory, on_iteration: OnIteration
 ) -> None:
-    first = _resume(run, trainer)
+    first = 0
+    if resumed := run.resume(trainer.driver):
+        first, checkpoint = resumed
+        trainer.load_checkpoint(checkpoint)
     if first == 0 and recipe.validation.every:
         metrics = trainer.validate(run.path / "latest")
         trainer.save(run.path / "best")
-        run.save_start({f"val/{name}": value for name, value in metrics.items()})
-    watch = _Watch(recipe.monitor, AdaptableSettings(recipe.rollouts.temperature, recipe.updates))
-    for line in run.lines("metrics.jsonl"):
-        watch.take(line)
+        write_whole(run.path / START, {f"val/{name}": value for name, value in metrics.items()})
+    # Warnings and their changes depend on `metrics.jsonl` alone.
+    monitor = EchoTrapMonitor(recipe.monitor)
+    initial = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+    adaptation = Adaptation(recipe.monitor, initial)
+    for warning in chain.from_iterable(map(monitor.take, run.lines("metrics.jsonl"))):
+        adaptation.take(warning)
     stop_reason = None
     for number in range(first, recipe.iterations):
-        trainer.adapt(watch.settings)
+        trainer.adapt(adaptation.settings)
         iteration = trainer.iterate(number)
-        if recipe.records.is_due(number):
-            temperature = watch.settings.temperature
+        if _is_due(number + 1, recipe.records.every) or (recipe.records.every and number == 0):
+            temperature = adaptation.settings.temperature
             save_rollouts(run.rollouts(number), recipe, number, temperature, iteration.rollouts)
-        iteration = replace(iteration, metrics={**iteration.metrics, **watch.figures()})
+        iteration = replace(iteration, metrics={**iteration.metrics, **adaptation.metrics()})
         iteration = _validate(iteration, recipe, trainer, run)
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
@@ -125,7 +128,7 @@ def _iterate(
                 "failures.jsonl", {"iteration": number, "groups": groups, "error": iteration.error}
             )
         on_iteration(iteration)
-        warnings = watch.take(line)
+        warnings = [adaptation.take(warning) for warning in monitor.take(line)]
         for warning in warnings:
             run.append("warnings.jsonl", asdict(warning))
         if recipe.monitor.action == "stop":
@@ -140,37 +143,6 @@ def _iterate(
         raise UserError(stop_reason, exit_code=1)
     # Last: a run with this checkpoint is complete.
     _checkpoint(trainer, run, recipe.iterations)
-
-
-class _Watch:
-    """The monitor and the changes of its warnings, which depend on `metrics.jsonl` alone."""
-
-    def __init__(self, monitor: MonitorSettings, settings: AdaptableSettings) -> None:
-        self._monitor = EchoTrapMonitor(monitor)
-        self._adaptation = Adaptation(monitor, settings)
-
-    @property
-    def settings(self) -> AdaptableSettings:
-        """Settings of the next iteration."""
-        return self._adaptation.settings
-
-    def figures(self) -> dict[str, float]:
-        """Return the settings as metrics, if they may change in the run."""
-        return self._adaptation.metrics()
-
-    def take(self, line: Mapping[str, Any]) -> list[TrapWarning]:
-        """Return the warnings of an iteration, with their changes."""
-        return [self._adaptation.take(warning) for warning in self._monitor.take(line)]
-
-
-def _resume(run: TrainingDirectory, trainer: TrainingDriver) -> int:
-    """Load the latest checkpoint, if there is one, and return the next iteration."""
-    resumed = run.resume(trainer.driver)
-    if resumed is None:
-        return 0
-    first, checkpoint = resumed
-    trainer.load_checkpoint(checkpoint)
-    return first
 
 
 def _checkpoint(trainer: TrainingDriver, run: TrainingDirectory, done: int) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 from torch import Tensor
 
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
-from ragen_starpo.engine.computing import computing_of
+from ragen_starpo.engine.computing import computing_of, device_here
 from ragen_starpo.engine.worker import Critic, Policy, PolicyLossFunction, Reference
-from ragen_starpo.hardware import device_here
 from ragen_starpo.iteration import Clock, Iteration, Rollouts, run_iteration
 from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.validation import validate

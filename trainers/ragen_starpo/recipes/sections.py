@@ -9,7 +9,7 @@ import math
 from dataclasses import field
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, FiniteFloat
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.models.prompt import History
@@ -36,20 +36,12 @@ HeldOutCount: TypeAlias = Annotated[
 UpToHeldOut: TypeAlias = Annotated[
     int, Field(ge=0, le=HELD_OUT_SIZE, description=f"from 0 to {HELD_OUT_SIZE}")
 ]
-Finite: TypeAlias = Annotated[float, Field(allow_inf_nan=False, description="finite")]
-Positive: TypeAlias = Annotated[
-    float, Field(gt=0, allow_inf_nan=False, description="above 0 and finite")
-]
+Finite: TypeAlias = Annotated[FiniteFloat, Field(description="finite")]
+Positive: TypeAlias = Annotated[FiniteFloat, Field(gt=0, description="above 0 and finite")]
 PositiveOrInfinite: TypeAlias = Annotated[float, Field(gt=0, description="above 0")]
-Weight: TypeAlias = Annotated[
-    float, Field(ge=0, allow_inf_nan=False, description="at least 0 and finite")
-]
-Factor: TypeAlias = Annotated[
-    float, Field(ge=1, allow_inf_nan=False, description="at least 1 and finite")
-]
-AboveOne: TypeAlias = Annotated[
-    float, Field(gt=1, allow_inf_nan=False, description="above 1 and finite")
-]
+Weight: TypeAlias = Annotated[FiniteFloat, Field(ge=0, description="at least 0 and finite")]
+Factor: TypeAlias = Annotated[FiniteFloat, Field(ge=1, description="at least 1 and finite")]
+AboveOne: TypeAlias = Annotated[FiniteFloat, Field(gt=1, description="above 1 and finite")]
 AboveOneOrInfinite: TypeAlias = Annotated[float, Field(gt=1, description="above 1")]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1, description="from 0 to 1")]
 ShareAboveZero: TypeAlias = Annotated[float, Field(gt=0, le=1, description="above 0 and at most 1")]
@@ -249,7 +241,7 @@ class CorrectionSettings:
     """Importance weights for the gap between the sampling policy and the policy in training.
 
     Engines compute differently from the trainer, for example in 16 bits, and may be an update
-    behind. See `ragen_starpo.algorithms.correction`.
+    behind. See `ragen_starpo.objective.correct_gap`.
 
     Attributes:
         level: `token` weights each token by the ratio of its probabilities; `sequence` weights each
@@ -368,7 +360,7 @@ class ValidationSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class RecordSettings:
-    """Rollouts that are saved for people to read, see `ragen_starpo.local.kept_rollouts`.
+    """Rollouts that are saved for people to read, see `ragen_starpo.local.run.save_rollouts`.
 
     Attributes:
         every: Iterations between saves, 0 for never; those of the first iteration are saved too.
@@ -377,10 +369,6 @@ class RecordSettings:
 
     every: Every = 20
     groups: Count = 4
-
-    def is_due(self, number: int) -> bool:
-        """Return whether to save the rollouts of an iteration, counted from 0."""
-        return self.every > 0 and (number == 0 or (number + 1) % self.every == 0)
 
 
 @dataclass(frozen=True, config=STRICT)

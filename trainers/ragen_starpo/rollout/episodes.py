@@ -1,10 +1,11 @@
-"""The episodes of a run, and their factory on tokens, for any driver."""
+"""The episodes of a run, their factory on tokens, and their environments, for any driver."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.episode import Episode, Task
@@ -14,14 +15,16 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import Chat
 from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
-from ragen_bench.suites import EnvPool, env_id, select
+from ragen_bench.suites import EnvPool, env_id, make_text_env, select
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import ResponseFormat
+from ragen_envs.core.text_env import AnyTextEnv
+from ragen_envs.games.frozen_lake.rules import Slip
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import RolloutSettings
-from ragen_starpo.rollout.chat_tokens import ChatTokens
-from ragen_starpo.rollout.environment_loop import TokenEpisode
+from ragen_starpo.recipes.sections import EnvironmentSettings, RolloutSettings
+from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
 from ragen_starpo.rollout.own_reward import OwnReward
 from ragen_starpo.rollout.shaping import make_reward
-from ragen_starpo.rollout.training_envs import training_pool
 
 _INSTANCES_A_SEED = 1 << 32
 _NO_CONTEXT = 1 << 20
@@ -30,10 +33,7 @@ _NO_CONTEXT = 1 << 20
 
 @dataclass(frozen=True)
 class RolloutSpec:
-    """One episode of an iteration; `seed` is that of its noise and its responses.
-
-    `group` is the number of the instance in the iteration.
-    """
+    """An episode: number of its instance in the iteration, and seed of noise and responses."""
 
     group: int
     task: Task
@@ -133,3 +133,37 @@ def _close(env: AnyEnv) -> None:
     # The error of the episode is reported already; one of closing adds nothing.
     with suppress(Exception):
         env.close()
+
+
+def training_pool(
+    envs: Sequence[str], response_format: ResponseFormat, changes: EnvironmentSettings
+) -> EnvPool:
+    """Return a pool of environments, each made once; UserError if it is missing or unsuited."""
+    for name in envs:
+        training_env(env_id(name), "train", response_format, changes)
+    return EnvPool(response_format, partial(training_env, changes=changes))
+
+
+def training_env(
+    env: str, split: Split, response_format: ResponseFormat, changes: EnvironmentSettings
+) -> AnyTextEnv:
+    """Return an environment of the suite with another budget or slip; UserError if it has none.
+
+    It keeps the suite's train instances, which depend on the variant's name; held-out ones
+    exist for the suite's variants alone.
+    """
+    made = make_text_env(env, split, response_format)
+    if changes == EnvironmentSettings():
+        return made
+    variant = made.variant
+    try:
+        if changes.actions_per_turn is not None:
+            budget, actions = variant.budget, changes.actions_per_turn
+            turns = max(budget.max_turns, -(-budget.max_actions // actions))
+            budget = replace(budget, max_turns=turns, max_actions_per_turn=actions)
+            variant = replace(variant, budget=budget)
+        if changes.slip is not None:
+            variant = replace(variant, slip=Slip(*changes.slip))
+    except (TypeError, ValueError) as error:
+        raise UserError(f"{env} cannot have this [environment]: {error}") from None
+    return type(made)(variant, split, response_format, made.render_mode)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError, described
@@ -19,6 +18,7 @@ from ragen_bench.user_code import (
     read_attribute,
 )
 from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.text_game import Info
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class PlayedTurn:
     reward: float
     terminated: bool
     truncated: bool
-    info: dict[str, Any]
+    info: Info
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,7 @@ class OwnReward:
         self._function: Callable[[PlayedEpisode, PlayedTurn], object] = own
 
     def identity(self) -> dict[str, str]:
-        """Return a hash of the user's code, see `imports_identity`, which a run keeps.
-
-        It depends on files alone, since each driver has loaded other modules by then.
-        """
+        """Return a hash of the user's code, of files alone: drivers load different modules."""
         return hash_with_imports(self._module)
 
     def for_episode(self, episode: Episode) -> Callable[[TurnRecord], float]:
@@ -101,10 +98,31 @@ class OwnReward:
         function fails.
         """
         turns: list[PlayedTurn] = []
+        task = episode.task
 
         def reward(record: TurnRecord) -> float:
-            turns.append(_describe_turn(len(turns), record, episode.info))
-            return self._call(_describe_episode(episode, turns), episode.task)
+            turn = PlayedTurn(
+                number=len(turns),
+                observation=record.observation,
+                answer=record.answer,
+                actions=tuple(record.actions),
+                format_is_valid=bool(record.format_is_valid),
+                cut=record.finish == "length",
+                reward=record.reward,
+                terminated=bool(record.terminated),
+                truncated=bool(record.truncated),
+                info=dict(episode.info),
+            )
+            turns.append(turn)
+            so_far = PlayedEpisode(
+                environment=task.env,
+                instance=task.index,
+                sample=task.sample,
+                response_format=episode.env.response_format,
+                turns=tuple(turns),
+                observation=episode.observation,
+            )
+            return self._call(so_far, task)
 
         return reward
 
@@ -125,30 +143,3 @@ class OwnReward:
         raise UserError(
             f"{self._setting} returned {what}; a reward is a finite number ({where})", 1
         )
-
-
-def _describe_turn(number: int, record: TurnRecord, info: dict[str, Any]) -> PlayedTurn:
-    return PlayedTurn(
-        number=number,
-        observation=record.observation,
-        answer=record.answer,
-        actions=tuple(record.actions),
-        format_is_valid=bool(record.format_is_valid),
-        cut=record.finish == "length",
-        reward=record.reward,
-        terminated=bool(record.terminated),
-        truncated=bool(record.truncated),
-        info=dict(info),
-    )
-
-
-def _describe_episode(episode: Episode, turns: list[PlayedTurn]) -> PlayedEpisode:
-    task = episode.task
-    return PlayedEpisode(
-        environment=task.env,
-        instance=task.index,
-        sample=task.sample,
-        response_format=episode.env.response_format,
-        turns=tuple(turns),
-        observation=episode.observation,
-    )

@@ -1,9 +1,14 @@
-"""Filter and reward scales of an iteration's rollouts; the same for every driver."""
+"""Selection of an iteration's rollouts and their reward scales; the same for every driver.
+
+Episodes that end in an error are restarted, and finally dropped with their group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import torch
 from torch import Tensor
@@ -15,6 +20,24 @@ from ragen_starpo.algorithms.masked import group_index, group_mean, group_std
 from ragen_starpo.algorithms.registry import FILTERS
 from ragen_starpo.recipes.sections import FilterSettings, GroupScore, MixtureSettings
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
+
+LOG = logging.getLogger("ragen_starpo.rollout")
+
+
+@dataclass(frozen=True)
+class FailedEpisode:
+    """An episode that ended in an error each time it was played.
+
+    `error` has the type and first line of the latest one. A restart does not fix a user's
+    `mistake`.
+    """
+
+    error: str
+    mistake: bool = False
+    exit_code: int = 2
+
+
+Ended: TypeAlias = TokenTrajectory | FailedEpisode
 
 
 def select_rollouts(
@@ -109,3 +132,43 @@ def _measure(score: GroupScore, rollouts: Sequence[TokenTrajectory]) -> Tensor |
         return torch.tensor([len(values) for values in log_probs], dtype=torch.float64)
     means = [-sum_in_order(values) / max(1, len(values)) for values in log_probs]
     return torch.tensor(means, dtype=torch.float64)
+
+
+def raise_mistakes(ended: Iterable[Ended]) -> None:
+    """Raise UserError for the first episode that met a user's mistake."""
+    for episode in ended:
+        if isinstance(episode, FailedEpisode) and episode.mistake:
+            raise UserError(episode.error, episode.exit_code)
+
+
+def first_error(ended: Iterable[Ended]) -> str | None:
+    """Return the error of the first episode that failed; None if all succeeded."""
+    return next((episode.error for episode in ended if isinstance(episode, FailedEpisode)), None)
+
+
+def complete_groups(
+    ended: Sequence[Ended], groups: Sequence[Hashable]
+) -> dict[int, TokenTrajectory]:
+    """Return the trajectories of groups without a failed episode, by their places.
+
+    Returns are compared within a group, so an incomplete one is dropped. UserError if an
+    episode met a user's mistake, or no group is left.
+    """
+    raise_mistakes(ended)
+    error = first_error(ended)
+    broken = {
+        group
+        for episode, group in zip(ended, groups, strict=True)
+        if isinstance(episode, FailedEpisode)
+    }
+    if error is not None and broken == set(groups):
+        raise UserError(
+            "each group of rollouts had an episode that ended in an error, as in "
+            f"{error}; fix it, and run the same command to continue",
+            exit_code=1,
+        )
+    return {
+        place: episode
+        for place, (episode, group) in enumerate(zip(ended, groups, strict=True))
+        if isinstance(episode, TokenTrajectory) and group not in broken
+    }

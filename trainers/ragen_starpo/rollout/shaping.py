@@ -36,26 +36,14 @@ def make_reward(
 
     def reward(turn: TurnRecord) -> float:
         total = turn.reward
-        for weight, term in (
-            (weights.format_penalty, broken_format),
-            (weights.turn_cost, each_turn),
-        ):
-            if weight:
-                total -= weight * term(turn)
+        # Environments penalise an invalid format a little already.
+        if not turn.format_is_valid:
+            total -= weights.format_penalty
+        total -= weights.turn_cost
         total = total + thoughts.reward(turn) if thoughts else total
         return total + own_reward(turn) if own_reward else total
 
     return reward
-
-
-def broken_format(turn: TurnRecord) -> float:
-    """Return 1 for a response of invalid format; environments penalise it a little already."""
-    return 0.0 if turn.format_is_valid else 1.0
-
-
-def each_turn(_: TurnRecord) -> float:
-    """Return 1."""
-    return 1.0
 
 
 def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float:

@@ -54,10 +54,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class TokenSequence:
-    """Turns that the model reads as one sequence; none if the prompt did not fit the context.
-
-    `first` is the number of its first turn in the trajectory.
-    """
+    """Turns, from number `first` on, that are read as one sequence; none if no prompt fits."""
 
     first: int
     turns: tuple[Turn, ...]
@@ -179,6 +176,11 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
     rows = [row for trajectory in trajectories for row in trajectory.sequences]
     ids, numbers = [row.ids for row in rows], [row.numbers for row in rows]
     width = max(map(len, ids))
+    longest = max(len(trajectory.turns) for trajectory in trajectories)
+    turn_rewards = [
+        [turn.reward for turn in trajectory.turns] + [0.0] * (longest - len(trajectory.turns))
+        for trajectory in trajectories
+    ]
     groups = torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.int64)
     return TokenBatch(
         ids=_pad_rows(ids, width, pad),
@@ -186,7 +188,7 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         mask=_pad_rows([row.mask for row in rows], width, 0),
         turns=_pad_rows([row + row[-1:] * (width - len(row)) for row in numbers], width, 0),
         log_probs=_pad_rows([row.log_probs for row in rows], width, 0, torch.float32),
-        turn_rewards=_turn_rewards(trajectories)[of],
+        turn_rewards=torch.tensor(turn_rewards, dtype=torch.float32)[of],
         scores=scores_of(trajectories)[of],
         groups=groups[of],
         trajectories=of,
@@ -196,16 +198,6 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
 def scores_of(trajectories: Sequence[TokenTrajectory]) -> Tensor:
     """Return the shaped returns, (trajectories,), in 64 bits."""
     return torch.tensor([row.score for row in trajectories], dtype=torch.float64)
-
-
-def _turn_rewards(trajectories: Sequence[TokenTrajectory]) -> Tensor:
-    """Return shaped rewards, (trajectories, turns), 0 after the last turn."""
-    longest = max(len(trajectory.turns) for trajectory in trajectories)
-    rows = [
-        [turn.reward for turn in trajectory.turns] + [0.0] * (longest - len(trajectory.turns))
-        for trajectory in trajectories
-    ]
-    return torch.tensor(rows, dtype=torch.float32)
 
 
 def _pad_rows(

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError, unknown
 from ragen_envs.core.protocol import ResponseFormat
-from ragen_starpo.recipes.problems import describe_error
+from ragen_starpo.recipes.recipe import describe_error
 from ragen_starpo.recipes.sections import (
     STRICT,
     Count,

@@ -3,7 +3,7 @@
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.hardware import check_devices, check_one_process
+from ragen_starpo.engine.computing import check_devices, check_one_process
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import ClusterSettings
 

@@ -12,9 +12,9 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import LoadedModel, enable_rows
 from ragen_bench.suites import make_env
+from ragen_starpo.local.actor import play
 from ragen_starpo.rollout.environment_loop import TokenEpisode
-from ragen_starpo.rollout.failures import FailedEpisode
-from ragen_starpo.rollout.play import play
+from ragen_starpo.rollout.selection import FailedEpisode
 from ragen_starpo.rollout.trajectory import batch_of
 from tests.ragen_starpo.sequences import whole
 
