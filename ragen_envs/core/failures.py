@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ragen_envs.core.scene import Scene
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
