@@ -122,7 +122,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     """
     given = {name: value for name, value in locals().items() if name in _NAMES}
     given["history"] = str(history)
-    if callable(model):
+    if not isinstance(model, str):
         instead = "a model's name, or a function or a class from the top of a module"
         given["model"] = f"python:{find_import_name(model, instead)}"
     if callable(random_player):
