@@ -95,7 +95,7 @@ def _normalise(env: str, scores: list[SampleScore]) -> Estimate | None:
     key = open_key() if split == "sealed" else ""
     each = [_bounds_of(env, split, seed, key) for seed in clusters]
     bounds = [round_value(sum_in_order(side) / len(each)) for side in zip(*each, strict=True)]
-    scaled = _round(mean_estimate(list(clusters.values()))).normalised(*bounds)
+    scaled = _round(mean_estimate(list(clusters.values()))).normalise(*bounds)
     return scaled and _round(scaled)
 
 

@@ -244,7 +244,7 @@ def _make_row(env: str, a: _Common, b: _Common, scale: _Scale | None) -> JsonObj
         score = _compare_metric(a, b, "score")
         sides = normalise(score.a, *scale), normalise(score.b, *scale)
         # The baseline is the same for both, so the difference is only scaled.
-        difference = score.difference.scaled(1 / (scale[1] - scale[0]))
+        difference = score.difference.rescale(1 / (scale[1] - scale[0]))
         if sides[0] is not None and sides[1] is not None:
             floor, ceiling = (round(bound, 6) for bound in scale)
             normalised = _format_difference(sides[0], sides[1], difference)

@@ -137,7 +137,7 @@ def _row(
     scaled = None
     if row["random"] and row["oracle"] and row["score"] is not None:
         score, floor, ceiling = estimate_of(row, "score"), row["random"], row["oracle"]
-        scaled = score.normalised(floor["score"], ceiling["ceiling"])
+        scaled = score.normalise(floor["score"], ceiling["ceiling"])
     row["normalised"] = scaled and round_value(scaled.value)
     row["normalised_interval"] = scaled and round_interval(scaled.interval)
     if why := find_reference(env.id):

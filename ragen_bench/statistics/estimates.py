@@ -16,19 +16,19 @@ class Estimate(NamedTuple):
     value: float
     interval: Interval
 
-    def scaled(self, factor: float, offset: float = 0.0) -> Estimate:
+    def rescale(self, factor: float, offset: float = 0.0) -> Estimate:
         """Return the estimate of `factor * value + offset`."""
         bounds = sorted(factor * bound + offset for bound in self.interval)
         return Estimate(factor * self.value + offset, (bounds[0], bounds[1]))
 
-    def normalised(self, floor: float, ceiling: float) -> Estimate | None:
+    def normalise(self, floor: float, ceiling: float) -> Estimate | None:
         """Return a score's estimate between the random baseline (0) and the optimal score (1).
 
         Both are taken as known numbers. The result is None like that of `normalise`.
         """
         if ceiling <= floor:
             return None
-        return self.scaled(1 / (ceiling - floor), -floor / (ceiling - floor))
+        return self.rescale(1 / (ceiling - floor), -floor / (ceiling - floor))
 
 
 def normalise(score: float, floor: float, ceiling: float) -> float | None:
@@ -57,7 +57,7 @@ def mean_estimate(clusters: Sequence[Sequence[float]]) -> Estimate:
         clusters: Values by instance.
 
     Raises:
-        ValueError: if there is no cluster, an empty one, or a value outside [0, 1].
+        ValueError: if no cluster is given, one is empty, or a value outside [0, 1].
     """
     interval = mean_interval(clusters)
     return Estimate(mean([value for cluster in clusters for value in cluster]), interval)

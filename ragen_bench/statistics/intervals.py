@@ -96,7 +96,7 @@ def clustered_bootstrap(
         level: Confidence level, in (0, 1).
 
     Raises:
-        ValueError: if there is no cluster, an empty one, or the level is outside (0, 1).
+        ValueError: if no cluster is given, one is empty, or the level is outside (0, 1).
     """
     if not clusters or not all(clusters):
         raise ValueError("every cluster needs at least one value")
@@ -139,7 +139,7 @@ def resampled_interval(
     """Return `clustered_bootstrap`, or `equal_values_interval` if all cluster means are equal.
 
     Raises:
-        ValueError: if there is no cluster, an empty one, or a value or the level is out of range.
+        ValueError: if no cluster is given, one is empty, or a value or the level is out of range.
     """
     _check(clusters, lowest, highest)
     means = [sum_in_order(cluster) / len(cluster) for cluster in clusters]
@@ -160,7 +160,7 @@ def mean_interval(clusters: Sequence[Sequence[float]], level: float = LEVEL) -> 
         level: Confidence level, in (0, 1).
 
     Raises:
-        ValueError: if there is no cluster, an empty one, or a value or level out of range.
+        ValueError: if no cluster is given, one is empty, or a value or level out of range.
     """
     _check(clusters, 0.0, 1.0)
     if all(len(cluster) == 1 and cluster[0] in (0, 1) for cluster in clusters):

@@ -38,7 +38,7 @@ class FunctionModel:
     """Calls a user's function for each response, or an episode's object of a user's class.
 
     The working directory is searched for the module too. An `async def` agent plays
-    `concurrency` episodes at once. A UserError says that there is no such function or class.
+    `concurrency` episodes at once. UserError if the function or class does not exist.
     """
 
     group_size = 1

@@ -36,7 +36,7 @@ _ERROR_CHARACTERS = 2000
 class SubprocessModel:
     """Calls a user's function or class in a subprocess; see `FunctionModel`.
 
-    A UserError says that there is no such function or class, or no sandbox on this machine.
+    UserError if the function or class does not exist, or this machine has no sandbox.
     """
 
     group_size = 1

@@ -45,7 +45,7 @@ class HFModel:
 
     Inverse transform sampling uses a number that depends on seed, request and token alone. So a
     completion does not depend on the other requests of its batch, except by the rounding of the
-    logits, and no global generator is read. A UserError says that there is no model at that place.
+    logits, and no global generator is read. UserError if the folder has no model.
     """
 
     def __init__(self, name: str, slots: int = SLOTS) -> None:

@@ -55,7 +55,7 @@ class VLLMModel:
     Each request has its own generator, seeded by the run's seed and the request's key, as on a
     vLLM server. Other requests of a step change the rounding of the logits, so groups of
     episodes are replayed whole. `dtype` is vLLM's name of the number format; "auto" stores
-    float32 weights in 16 bits. A UserError says that there is no chat model at that place, or
+    float32 weights in 16 bits. UserError if the folder has no chat model, or
     it does not fit the machine.
     """
 

@@ -10,7 +10,8 @@ from ragen_bench.scores.compare import MEAN, collect_notes, group_by_environment
 
 def render_comparison(compared: JsonObject, home: str | None = None) -> str:
     """Render the result of `compare_with_first`; `home` is the URL of the list of runs."""
-    template = page_environment("ragen_bench.pages.comparison", signed).get_template("page.html")
+    environment = page_environment("ragen_bench.pages.comparison", format_signed)
+    template = environment.get_template("page.html")
     return template.render(
         runs=compared["runs"],
         of=compared["comparisons"][0],
@@ -23,7 +24,7 @@ def render_comparison(compared: JsonObject, home: str | None = None) -> str:
     )
 
 
-def signed(value: float, scale: int = 1, digits: int = 2) -> str:
+def format_signed(value: float, scale: int = 1, digits: int = 2) -> str:
     """Return a difference with its sign."""
     digits = 1 if scale == 100 else digits
     # Adding 0 turns -0.0 into 0.0.

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from ragen_bench.environments import reference_note
 from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import escape_invisible, link
-from ragen_bench.pages.leaderboard.ranking import Ranking, history, undated
+from ragen_bench.pages.leaderboard.ranking import Ranking, count_undated, history
 from ragen_bench.pages.leaderboard.site_entries import Source
 from ragen_bench.pages.rendering import page_environment
 
@@ -29,7 +29,7 @@ def render_pages(
     rankings: Sequence[Ranking], sources: Sequence[Source]
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each page of the site."""
-    filters = (size, size_class, breakable, link, history, undated, reference_note)
+    filters = (size, size_class, breakable, link, history, count_undated, reference_note)
     templates = page_environment("ragen_bench.pages.leaderboard", *filters)
 
     def render(name: str, **content: object) -> str:

@@ -145,6 +145,6 @@ def history(ranking: Ranking) -> list[Point]:
     return points
 
 
-def undated(ranking: Ranking) -> int:
+def count_undated(ranking: Ranking) -> int:
     """Return the number of ranked entries without a date."""
     return sum(rank is not None and entry.entry.date is None for rank, entry in ranking.places)

@@ -142,7 +142,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return self.variant.generator(stream)
 
     def write_instance(self, instance: Lake) -> tuple[str, dict[str, object]]:
-        return instance.map, {"ceiling": f"{self.compute_oracle_info(instance)['ceiling']:.9f}"}
+        return instance.map, {"ceiling": f"{self._find_ceiling(instance):.9f}"}
 
     @staticmethod
     def read_instance(body: str, fields: dict[str, str]) -> Lake:
@@ -199,10 +199,15 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
 
     def compute_oracle_info(self, instance: Lake) -> dict[str, float]:
         assert instance.shortest_path is not None
-        rate = instance.ceiling
-        if rate is None:
-            rate = ceiling(instance, self.variant.slip, self.budget)
-        return {"ceiling": rate, "optimal_length": instance.shortest_path}
+        return {
+            "ceiling": self._find_ceiling(instance),
+            "optimal_length": instance.shortest_path,
+        }
+
+    def _find_ceiling(self, instance: Lake) -> float:
+        if instance.ceiling is not None:
+            return instance.ceiling
+        return ceiling(instance, self.variant.slip, self.budget)
 
     def find_best_actions(self) -> tuple[str, ...]:
         best = solver(self._lake, self.variant.slip, self.budget)

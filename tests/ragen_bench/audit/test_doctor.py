@@ -178,7 +178,7 @@ def test_the_oracle_comes_first_and_its_failure_ends_the_visit(evaluation, monke
 
 def test_an_oracle_that_misses_its_ceiling(evaluation, monkeypatch):
     lakes = dataclasses.replace(evaluation, instances={"ragen/FrozenLake-v0": 256})
-    monkeypatch.setattr(FrozenLakeEnv, "_ceiling", lambda self, lake: 0.999)
+    monkeypatch.setattr(FrozenLakeEnv, "_find_ceiling", lambda self, lake: 0.999)
     (only,) = examine(lakes, 4)
     assert (only.status, "where the mean ceiling is 0.9990" in only.detail) == ("FAIL", True)
 

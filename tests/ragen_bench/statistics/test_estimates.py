@@ -34,7 +34,7 @@ def test_a_suites_interval_is_that_of_the_stratified_bootstrap(samples):
     scales = [(0.5, 1.0), (0.03, 1.0), (0.15, 0.4)]
     environments = [drawn(generator, np.full(400, rate), 0.2, samples) for rate in (0.7, 0.4, 0.25)]
     pairs = zip(environments, scales, strict=True)
-    found = mean_of([mean_estimate(clusters).normalised(*scale) for clusters, scale in pairs])
+    found = mean_of([mean_estimate(clusters).normalise(*scale) for clusters, scale in pairs])
     low, high = stratified_bootstrap(environments, scales, seed=5)
     assert found.interval == pytest.approx((low, high), abs=0.08 * (high - low))
 
@@ -94,7 +94,7 @@ def test_no_environment_has_no_mean():
 def test_normalised_estimates(estimate, floor, ceiling):
     if ceiling - floor < 1e-3:
         return
-    found = estimate.normalised(floor, ceiling)
+    found = estimate.normalise(floor, ceiling)
     for value, raw in zip(
         [found.value, *found.interval], [estimate.value, *estimate.interval], strict=True
     ):
@@ -102,11 +102,11 @@ def test_normalised_estimates(estimate, floor, ceiling):
 
 
 def test_no_scale_no_normalised_estimate():
-    assert Estimate(0.5, (0.4, 0.6)).normalised(0.5, 0.5) is None
+    assert Estimate(0.5, (0.4, 0.6)).normalise(0.5, 0.5) is None
 
 
 def test_scaling_by_a_negative_number_swaps_the_bounds():
-    assert Estimate(2.0, (1.0, 4.0)).scaled(-2.0, 1.0) == (-3.0, (-7.0, -1.0))
+    assert Estimate(2.0, (1.0, 4.0)).rescale(-2.0, 1.0) == (-3.0, (-7.0, -1.0))
 
 
 def test_the_mean_is_of_all_values():

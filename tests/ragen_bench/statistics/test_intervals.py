@@ -92,7 +92,7 @@ def test_normalised_score():
     assert normalise(0.1, 0.2, 0.6) == pytest.approx(-0.25)
     for ceiling in (0.5, 0.4):  # a scale turned round would rank who does better below
         assert normalise(0.3, 0.5, ceiling) is None
-        assert Estimate(0.3, (0.2, 0.4)).normalised(0.5, ceiling) is None
+        assert Estimate(0.3, (0.2, 0.4)).normalise(0.5, ceiling) is None
 
 
 def test_mean_interval_of_one_outcome_an_instance_is_wilsons():

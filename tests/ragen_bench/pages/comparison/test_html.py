@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.comparison import render_comparison, signed
+from ragen_bench.pages.comparison import format_signed, render_comparison
 
 FIGURES = {"a": 0.5, "b": 0.25, "difference": 0.25, "interval": [0.1, 0.4], "detectable": 0.3}
 RUN = {"model": "m", "run": "r", "episodes": 4, "planned": 4}
@@ -24,7 +24,7 @@ RUN = {"model": "m", "run": "r", "episodes": 4, "planned": 4}
     ],
 )
 def test_differences_have_signs(value, scale, text):
-    assert signed(value, scale) == text
+    assert format_signed(value, scale) == text
 
 
 @given(st.permutations([True, False, True]))

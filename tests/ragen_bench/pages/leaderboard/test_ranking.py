@@ -5,7 +5,12 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.leaderboard.ranking import build_rankings, compute_ranks, history, undated
+from ragen_bench.pages.leaderboard.ranking import (
+    build_rankings,
+    compute_ranks,
+    count_undated,
+    history,
+)
 from tests.ragen_bench.pages.leaderboard.entries import gallery, made, unscored
 
 NUMBER = st.integers(-5, 15).map(lambda number: number / 10)
@@ -107,7 +112,7 @@ def test_the_best_score_by_date():
         ("large", 0.71, True),
     ]
     assert [round(point.share * 155) for point in points] == [0, 32, 111, 155]  # days
-    assert undated(ranking) == 1
+    assert count_undated(ranking) == 1
     assert [rank for rank, _ in ranking.places] == [None, 1, 1, 3, 4, None, 5]
 
 
