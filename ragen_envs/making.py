@@ -17,28 +17,25 @@ OBSERVATIONS = ("text", "array", "image")
 
 
 class Maker:
-    """Makes the environments of one id.
-
-    Args:
-        env_id: A registered id.
-    """
+    """Makes the environments of one registered id."""
 
     def __init__(self, env_id: str) -> None:
         self._id = env_id
         self._class = load_class(env_id)
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Any:
         """Gymnasium's metadata of the environment's class."""
-        metadata: dict[str, Any] = self._class.metadata
-        return metadata
+        return self._class.metadata
 
     @property
     def __signature__(self) -> inspect.Signature:
         """The arguments of the environment's class, which bridges and the harness inspect."""
         return inspect.signature(self._class)
 
-    def __call__(self, *, observation: str = "text", **arguments: Any) -> gymnasium.Env[Any, Any]:
+    def __call__(
+        self, *, observation: str = "text", **arguments: object
+    ) -> gymnasium.Env[Any, Any]:
         """Return a new environment.
 
         Args:
@@ -53,26 +50,16 @@ class Maker:
         if one_of("observation", observation, OBSERVATIONS) == "text":
             env = self._class(**arguments)
             return env
-        self.check_board(observation)
-        if observation == "image":
-            from ragen_envs.core.views import ImageEnv
-
-            return ImageEnv(self._class(**{**arguments, "pictured": True}))
-        from ragen_envs.core.views import ArrayEnv
-
-        return ArrayEnv(self._class(**arguments))
-
-    def check_board(self, observation: str) -> None:
-        """Check that the game has a board.
-
-        Raises:
-            ValueError: If it has none, with the ids that have one.
-        """
         if not self._class.has_board():
             raise ValueError(
                 f"{self._id} has no board, so it has no observation={observation!r}; "
                 f"choose one of {', '.join(board_ids())}"
             )
+        from ragen_envs.core.views import ArrayEnv, ImageEnv
+
+        if observation == "image":
+            return ImageEnv(self._class(**{**arguments, "pictured": True}))
+        return ArrayEnv(self._class(**arguments))
 
 
 def board_ids() -> tuple[str, ...]:

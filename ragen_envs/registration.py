@@ -54,12 +54,9 @@ OPPONENT_IDS = tuple(id_ for game in GAMES for id_ in game.opponent_ids)
 
 @cache
 def register_third_party_games() -> tuple[GameSpec, ...]:
-    """Register the ids of other installed packages in Gymnasium, once per process.
+    """Register the games of other installed packages in Gymnasium, once per process.
 
-    A game that cannot be used is skipped, with a warning of this module's logger.
-
-    Returns:
-        The games.
+    Returns them. A game that cannot be used is skipped, with a warning of this module's logger.
     """
     found: list[GameSpec] = []
     for distribution, entry_point in _find_entry_points():
@@ -154,20 +151,12 @@ def is_registered(env_id: str) -> bool:
 
 
 def find_game(env_id: str) -> GameSpec:
-    """Return the game of an id.
-
-    Raises:
-        KeyError: No game has the id.
-    """
+    """Return the game of an id; KeyError without one."""
     return _find(env_id)[0]
 
 
 def find_variant(env_id: str) -> VariantSpec | OpponentSpec:
-    """Return the facts of an id.
-
-    Raises:
-        KeyError: No game has the id.
-    """
+    """Return the facts of an id; KeyError without a game."""
     return _find(env_id)[1]
 
 
@@ -178,22 +167,14 @@ def find_reference(env_id: str) -> str:
 
 
 def load_class(env_id: str) -> Any:
-    """Import the class that Gymnasium makes for an id.
-
-    Raises:
-        KeyError: No game has the id.
-    """
+    """Import the class that Gymnasium makes for an id; KeyError without a game."""
     game, variant = _find(env_id)
     owner = variant if isinstance(variant, OpponentSpec) else game
     return import_attribute(owner.entry_point)
 
 
 def load_harness_class(env_id: str) -> Any:
-    """Import the class that a harness steps for an id.
-
-    Raises:
-        KeyError: No game has the id.
-    """
+    """Import the class that a harness steps for an id; KeyError without a game."""
     variant = find_variant(env_id)
     if isinstance(variant, OpponentSpec):
         return import_attribute(variant.harness_entry_point)

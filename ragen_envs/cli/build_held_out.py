@@ -18,14 +18,7 @@ from ragen_envs.registration import GAMES, load_class
 
 
 class HeldOutFile(NamedTuple):
-    """A held-out file as generated now.
-
-    Attributes:
-        env_id: The id of the environment.
-        split: "val" or "test".
-        path: The file.
-        text: The content that it must have.
-    """
+    """A held-out file of an environment as generated now, with the content that it must have."""
 
     env_id: str
     split: Split
@@ -44,11 +37,7 @@ def held_out_files(
     """Generate the held-out files of games.
 
     The variants of a game are filled in order. Instances do not repeat across variants, up to
-    symmetry, unless the game allows it.
-
-    Args:
-        games: The games.
-        only: Id to generate files for; None for all.
+    symmetry, unless the game allows it. `only` is the id to generate files for, if not all.
     """
     for game in games:
         taken: dict[Split, set[str]] = {split: set() for split in SHIPPED_SPLITS}

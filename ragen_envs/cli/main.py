@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from ragen_envs.cli import environments, package, serve
-from ragen_envs.cli.parser import Parser, UsageError
+from ragen_envs.core.protocol import RESPONSE_FORMATS
+from ragen_envs.registration import all_games, find_variant
+
+if TYPE_CHECKING:
+    from ragen_envs.integrations.openenv.served import Served
 
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C ended."""
+
+
+class UsageError(Exception):
+    """A mistake of the user; its message is one line with the correction."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Reads a command line; errors are one line."""
+
+    def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
+        """Return the options of a command, with the function that runs it as `run`."""
+        return self.parse_args(arguments)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the error as a UsageError."""
+        raise UsageError(f"{message} (try `{self.prog} --help`)")
 
 
 def parser() -> Parser:
     """Return the parser of `ragen-envs`."""
     program = Parser(prog="ragen-envs", description="Text environments for other projects.")
     commands = program.add_subparsers(metavar="COMMAND", required=True, parser_class=Parser)
-    for command in (environments, serve, package):
-        command.add_to(commands)
+    about = "list the suite's environments"
+    commands.add_parser("list", help=about, description=about).set_defaults(run=_list)
+    about = "serve an environment for clients of another project"
+    _add_serve(commands.add_parser("serve", help=about, description=about))
+    about = "write the folder from which OpenEnv builds an image"
+    _add_package(commands.add_parser("package", help=about, description=about))
     return program
 
 
@@ -37,3 +63,162 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output, such as `head`, has closed the pipe.
         sys.stderr.close()
         return 0
+
+
+def _list(_: argparse.Namespace) -> int:
+    """Print each id with its description."""
+    ids = [id_ for game in all_games() for id_ in game.ids]
+    width = max(map(len, ids))
+    for id_ in ids:
+        sys.stdout.write(f"{id_:<{width}}  {find_variant(id_).description}\n")
+    return 0
+
+
+def _add_environment(parser: Parser) -> None:
+    """Add the arguments that choose the environment."""
+    parser.add_argument("env", metavar="ENV", help="an id, or MODULE:ID to import MODULE first")
+    parser.add_argument(
+        "--openenv", action="store_true", help="by OpenEnv's protocol, the only one so far"
+    )
+    parser.add_argument(
+        "--split",
+        action="append",
+        default=[],
+        metavar="train|val|test|sealed",
+        help="a split to serve; may be repeated, and the first is the default "
+        "(default: train, val and test)",
+    )
+    parser.add_argument(
+        "--response-format",
+        default="think",
+        choices=RESPONSE_FORMATS,
+        help="the response format (default: think)",
+    )
+
+
+def _served_by(options: argparse.Namespace) -> Served:
+    """Return the environment that the options of `_add_environment` choose."""
+    if not options.openenv:
+        raise UsageError("name the protocol: --openenv")
+    try:
+        from ragen_envs.integrations.openenv import Served
+
+        return Served.of(options.env, options.split, options.response_format)
+    except (ImportError, ValueError) as error:
+        raise UsageError(str(error)) from error
+
+
+def _add_serve(parser: Parser) -> None:
+    _add_environment(parser)
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="where to listen (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--port", type=int, default=8000, metavar="N", help="0 for a free one (default: 8000)"
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an extra name of the server, next to localhost and --host; * for any",
+    )
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="origin of a web page that may connect, as https://example.org; * for any",
+    )
+    for name, kind, metavar, about in (
+        ("max-sessions", int, "N", "concurrent sessions (default: 256)"),
+        ("idle-timeout", float, "SECONDS", "idle time after which a session closes (default: 600)"),
+        ("max-message", int, "BYTES", "maximum message size (default: 262144)"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=kind, metavar=metavar, help=about, default=argparse.SUPPRESS
+        )
+    parser.set_defaults(run=_serve)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    """Serve until the process is interrupted."""
+    served = _served_by(options)
+    from ragen_envs.integrations.openenv.served import Limits, hosts_of, listen, url_of
+
+    names = ("max_sessions", "idle_timeout", "max_message")
+    try:
+        limits = Limits(
+            hosts=hosts_of(options.host, options.allow_host),
+            origins=tuple(options.allow_origin),
+            **{name: getattr(options, name) for name in names if name in options},
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    try:
+        listening = listen(options.host, options.port)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"cannot listen on {options.host} port {options.port}: {reason}; choose another --port"
+        ) from error
+    from ragen_envs.integrations.openenv.server import app, serve  # slow, so after the checks
+
+    application = app(served, limits=limits)
+    sys.stdout.write(
+        f"{served.env} at {url_of(listening)} for OpenEnv: {', '.join(served.sizes)}; "
+        f"{limits.max_sessions} sessions at once\n"
+    )
+    sys.stdout.flush()
+    serve(application, listening)
+    return 0
+
+
+def _add_package(parser: Parser) -> None:
+    _add_environment(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
+    parser.add_argument(
+        "--requirement",
+        action="append",
+        default=[],
+        metavar="REQ",
+        help="an extra package of the image, such as the one that registers MODULE:ID",
+    )
+    parser.add_argument(
+        "--wheel",
+        type=Path,
+        metavar="FILE",
+        help="ragen-bench itself as a wheel, which is copied; without it the image installs "
+        "the release",
+    )
+    parser.add_argument(
+        "--reward-range",
+        nargs=2,
+        type=float,
+        metavar=("LEAST", "MOST"),
+        help="lowest and highest reward of one step; needed for an environment of another package",
+    )
+    parser.set_defaults(run=_package)
+
+
+def _package(options: argparse.Namespace) -> int:
+    """Write the folder from which OpenEnv builds an image."""
+    served = _served_by(options)
+    from ragen_envs.integrations.openenv.package import write_package
+
+    try:
+        write_package(
+            options.out,
+            served,
+            requirements=options.requirement,
+            wheel=options.wheel,
+            reward_range=options.reward_range,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}") from error
+    sys.stdout.write(
+        f"{options.out}  check it with: openenv validate {options.out} --level static\n"
+    )
+    return 0

@@ -13,9 +13,8 @@ The strategies and the state machine need Hypothesis, which the extra `testing` 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ragen_envs.testing.checks import CHECKS, Check
 from ragen_envs.testing.checks.api import (
     check_action_space,
     check_close_twice,
@@ -24,12 +23,17 @@ from ragen_envs.testing.checks.api import (
     check_observation_space,
     check_reset_and_step,
 )
-from ragen_envs.testing.checks.copies import check_deepcopy, check_pickle
 from ragen_envs.testing.checks.determinism import (
+    check_deepcopy,
+    check_held_out_unique,
+    check_pickle,
     check_reset_forgets,
+    check_rollouts_differ_in_noise,
+    check_rollouts_share_first_observation,
     check_same_seed_in_other_processes,
     check_same_seed_same_episode,
     check_seeds_matter,
+    check_splits_disjoint,
 )
 from ragen_envs.testing.checks.episode import (
     check_episode_ends,
@@ -47,37 +51,31 @@ from ragen_envs.testing.checks.isolation import (
     check_two_in_turns,
 )
 from ragen_envs.testing.checks.oracle import check_oracle_reaches_ceiling
-from ragen_envs.testing.checks.splits import (
-    check_held_out_unique,
-    check_rollouts_differ_in_noise,
-    check_rollouts_share_first_observation,
-    check_splits_disjoint,
-)
 from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
 from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
 from ragen_envs.testing.hostile import HOSTILE
-from ragen_envs.testing.kit import check_text_env, run_checks, text_env_tests
+from ragen_envs.testing.kit import CHECKS, Check, check_text_env, run_checks, text_env_tests
 from ragen_envs.testing.subject import Subject
 
 if TYPE_CHECKING:
     # Under their own names, which tells type checkers that they may be imported from here.
-    from ragen_envs.testing.machine import TextEnvMachine as TextEnvMachine
-    from ragen_envs.testing.machine import text_env_machine as text_env_machine
+    from ragen_envs.testing.strategies import TextEnvMachine as TextEnvMachine
     from ragen_envs.testing.strategies import action_sequences as action_sequences
     from ragen_envs.testing.strategies import hostile_text as hostile_text
     from ragen_envs.testing.strategies import instances as instances
     from ragen_envs.testing.strategies import seeds as seeds
+    from ragen_envs.testing.strategies import text_env_machine as text_env_machine
     from ragen_envs.testing.strategies import well_formed_answers as well_formed_answers
 
-_NEED_HYPOTHESIS = {
-    "TextEnvMachine": "machine",
-    "text_env_machine": "machine",
-    "action_sequences": "strategies",
-    "hostile_text": "strategies",
-    "instances": "strategies",
-    "seeds": "strategies",
-    "well_formed_answers": "strategies",
-}
+_NEED_HYPOTHESIS = (
+    "TextEnvMachine",
+    "text_env_machine",
+    "action_sequences",
+    "hostile_text",
+    "instances",
+    "seeds",
+    "well_formed_answers",
+)
 """Not in `__all__`, so that `import *` does without Hypothesis."""
 
 __all__ = [
@@ -124,8 +122,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import the names that need Hypothesis at their first use, so that the checks do not."""
     if name not in _NEED_HYPOTHESIS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_NEED_HYPOTHESIS[name]}"), name)
+    return getattr(import_module(f"{__name__}.strategies"), name)

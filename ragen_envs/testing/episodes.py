@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Mapping, Sequence, ValuesView
+from collections.abc import Collection, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from inspect import isroutine
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ragen_envs.core.text_game import Info, ResetOptions
 from ragen_envs.testing.failure import shorten
 
 Frozen = tuple[Any, ...]
@@ -24,7 +25,7 @@ _PROTOCOL = 4
 """Of pickle, the first that asks every object for its slots and its contents."""
 
 
-def freeze(value: Any, depth: int = 0) -> Frozen:
+def freeze(value: object, depth: int = 0) -> Frozen:
     """Return nested tuples of texts that are equal for equal values.
 
     NaN equals NaN, and the order of dictionaries and sets does not count. Objects are compared by
@@ -38,8 +39,10 @@ def freeze(value: Any, depth: int = 0) -> Frozen:
         return (kind, repr(value))
     if depth == _DEEPEST:
         return (kind,)
-    if isinstance(value, (np.ndarray, np.generic, memoryview)):
-        return (kind, *_frozen_buffer(value, depth + 1))
+    if isinstance(value, np.ndarray):
+        return (kind, str(value.dtype), freeze(value.tolist(), depth + 1))
+    if isinstance(value, (np.generic, memoryview)):
+        return (kind, repr(value.item() if isinstance(value, np.generic) else value.tobytes()))
     if isinstance(value, (Mapping, AbstractSet, list, tuple, ValuesView)):
         return (kind, _frozen_items(value, depth + 1))
     if isinstance(value, type) or isroutine(value):
@@ -47,13 +50,7 @@ def freeze(value: Any, depth: int = 0) -> Frozen:
     return (kind, *(freeze(part, depth + 1) for part in _pickled_state(value)))
 
 
-def _frozen_buffer(value: Any, depth: int) -> Frozen:
-    if isinstance(value, np.ndarray):
-        return (str(value.dtype), freeze(value.tolist(), depth))
-    return (repr(value.item() if isinstance(value, np.generic) else value.tobytes()),)
-
-
-def _frozen_items(value: Any, depth: int) -> Frozen:
+def _frozen_items(value: Collection[Any], depth: int) -> Frozen:
     if type(value) is tuple and set(map(type, value)) == {str}:
         return _frozen_texts(value)
     if type(value) is dict and set(map(type, value)) == {str}:
@@ -71,7 +68,7 @@ def _frozen_texts(texts: tuple[str, ...]) -> Frozen:
     return tuple(("str", repr(text)) for text in texts)
 
 
-def _pickled_state(value: Any) -> tuple[Any, ...]:
+def _pickled_state(value: object) -> tuple[object, ...]:
     """Return the pickled state of an object, or its attributes if it cannot be pickled."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
@@ -136,9 +133,9 @@ class PlayedStep(NamedTuple):
 
     observation: str
     reward: Any
-    terminated: Any
-    truncated: Any
-    info: dict[str, Any]
+    terminated: object
+    truncated: object
+    info: Info
     parts: Parts
 
     @property
@@ -158,7 +155,7 @@ class PlayedEpisode(NamedTuple):
     """
 
     seed: int
-    options: dict[str, Any] | None
+    options: ResetOptions | None
     answers: tuple[str, ...]
     steps: tuple[PlayedStep, ...]
 

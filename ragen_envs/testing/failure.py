@@ -31,7 +31,7 @@ class CheckFailed(AssertionError):  # noqa: N818
     """A check found a mistake in the environment.
 
     Attributes:
-        outcomes: the outcomes of all checks where `check_text_env` raised it, else ().
+        outcomes: Outcomes of all checks where `check_text_env` raised it, else ().
     """
 
     def __init__(self, message: str, outcomes: tuple[Outcome, ...] = ()) -> None:
@@ -44,12 +44,7 @@ class CheckSkipped(unittest.SkipTest):
 
 
 class EnvironmentRaised(Exception):  # noqa: N818
-    """A call of the environment raised.
-
-    Attributes:
-        what: Call, with its seed and turn.
-        error: Error of the call.
-    """
+    """A call of the environment raised; `what` is the call, with its seed and turn."""
 
     def __init__(self, what: str, error: Exception | SystemExit) -> None:
         super().__init__(f"{what} raised {described(error)}")
@@ -58,22 +53,12 @@ class EnvironmentRaised(Exception):  # noqa: N818
 
 
 def failure(seen: str, mistake: str, remedy: str) -> CheckFailed:
-    """Return the failure of a check.
-
-    Args:
-        seen: Observed fact, with seed and turn.
-        mistake: Most likely mistake of the author.
-        remedy: Remedy.
-    """
+    """Return the failure of a check: the observed fact with seed and turn, and its likely cause."""
     return CheckFailed(f"{seen}\n  Likely mistake: {mistake}\n  Remedy: {remedy}")
 
 
 def fail(seen: str, mistake: str, remedy: str) -> NoReturn:
-    """Fail a check, see `failure`.
-
-    Raises:
-        CheckFailed: Always.
-    """
+    """Fail a check, see `failure`."""
     raise failure(seen, mistake, remedy)
 
 
@@ -87,11 +72,7 @@ def blaming(note: str, mistake: str, remedy: str) -> Iterator[None]:
 
 
 def lacks(option: str, why: str) -> NoReturn:
-    """Skip a check that lacks an option.
-
-    Raises:
-        CheckSkipped: Always.
-    """
+    """Skip a check that lacks an option."""
     raise CheckSkipped(f"needs the option {option!r}: {why}")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 class GlobalRandom(NamedTuple):
     """A state of the module `random` and of NumPy's legacy `numpy.random`."""
 
-    python: tuple[Any, ...]
+    python: tuple[object, ...]
     numpy: dict[str, Any]
 
     @classmethod
@@ -30,13 +30,11 @@ class GlobalRandom(NamedTuple):
     def changes(self, later: GlobalRandom) -> tuple[str, ...]:
         """Return the names of the modules whose state differs in another."""
         python = () if self.python == later.python else ("random",)
-        same = _comparable(self.numpy) == _comparable(later.numpy)
-        return python if same else (*python, "numpy.random")
-
-
-def _comparable(state: dict[str, Any]) -> dict[str, Any]:
-    inner = state["state"]
-    return {**state, "state": {**inner, "key": inner["key"].tobytes()}}
+        before, after = (
+            {**state, "state": {**state["state"], "key": state["state"]["key"].tobytes()}}
+            for state in (self.numpy, later.numpy)
+        )
+        return python if before == after else (*python, "numpy.random")
 
 
 _FAR = 0x9E3779B9

@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import NamedTuple
 
-from ragen_envs.testing.checks import CHECKS
+from ragen_envs.testing.checks import api, determinism, episode, isolation, oracle
 from ragen_envs.testing.failure import CheckFailed, CheckSkipped, Outcome
+from ragen_envs.testing.options import BUILDS_ON
 from ragen_envs.testing.subject import Factory, Subject, require_ids, subject_of
+
+
+class Check(NamedTuple):
+    """A check and its prerequisites.
+
+    Attributes:
+        function: The check; raises `CheckFailed` or `CheckSkipped`.
+        after: Names of its prerequisites; the kit skips the check if one of them failed.
+    """
+
+    function: Callable[[Subject], None]
+    after: tuple[str, ...]
+
+
+CHECKS = {
+    name: Check(vars(module)[f"check_{name}"], after)
+    for name, after in BUILDS_ON.items()
+    for module in (api, determinism, episode, isolation, oracle)
+    if f"check_{name}" in vars(module)
+}
+"""The checks by their names, in the order in which they run; each is the function `check_NAME`."""
 
 
 class Run:
     """The outcomes of the checks of one subject, each computed at its first use.
 
-    Raises:
-        ValueError: An id of the subject leads nowhere.
+    An id of the subject that leads nowhere is a ValueError.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -57,16 +78,14 @@ def run_checks(
         ValueError: An id of the subject leads nowhere.
     """
     run = Run(subject)
-    outcomes = []
     for name in CHECKS:
         outcome = run.outcome(name)
-        outcomes.append(outcome)
         if on_outcome:
             on_outcome(outcome)
-    return tuple(outcomes)
+    return tuple(map(run.outcome, CHECKS))
 
 
-def check_text_env(env: Factory | Subject, **options: Any) -> tuple[Outcome, ...]:
+def check_text_env(env: Factory | Subject, **options: object) -> tuple[Outcome, ...]:
     """Run every check on an environment.
 
     Args:
@@ -89,7 +108,7 @@ def check_text_env(env: Factory | Subject, **options: Any) -> tuple[Outcome, ...
     return outcomes
 
 
-def text_env_tests(env: Factory | Subject, **options: Any) -> Callable[[str], None]:
+def text_env_tests(env: Factory | Subject, **options: object) -> Callable[[str], None]:
     """Return a test that runs once for each check.
 
     Bind it to a name that pytest collects:
@@ -98,10 +117,10 @@ def text_env_tests(env: Factory | Subject, **options: Any) -> Callable[[str], No
 
     Args:
         env: Id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
-        **options: the attributes of `Subject`.
+        **options: Attributes of `Subject`.
 
     Raises:
-        ImportError: without pytest.
+        ImportError: Pytest is not installed.
         TypeError: An option that is not known, or of another type than it takes.
         ValueError: An option out of its range, or an id that leads nowhere.
     """

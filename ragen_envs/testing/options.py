@@ -13,44 +13,38 @@ from ragen_envs.testing.failure import shorten
 
 
 class Option(NamedTuple):
-    """The valid values of an option.
-
-    Attributes:
-        takes: Description of the values.
-        is_of_kind: Predicate for values of the right type.
-        is_sound: Predicate for valid values among those of the right type.
-    """
+    """The valid values of an option: a description, their type, and which of that are valid."""
 
     takes: str
     is_of_kind: Callable[[Any], bool]
     is_sound: Callable[[Any], bool] = lambda _: True
 
 
-def _is_int(value: Any) -> bool:
+def _is_int(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _is_factory(value: Any) -> bool:
+def _is_factory(value: object) -> bool:
     return isinstance(value, str) or (callable(value) and not isinstance(value, gymnasium.Env))
 
 
-def _is_key_or_function(value: Any) -> bool:
+def _is_key_or_function(value: object) -> bool:
     return isinstance(value, str) or callable(value)
 
 
-def _is_function_or_none(value: Any) -> bool:
+def _is_function_or_none(value: object) -> bool:
     return value is None or callable(value)
 
 
-def _is_str(value: Any) -> bool:
+def _is_str(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _all_in(kind: Any, is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _all_in(kind: Any, is_one: Callable[[object], bool]) -> Callable[[Any], bool]:
     """Return whether a value is a collection of that kind, and no str, and all in it are right."""
     return lambda value: (
         isinstance(value, kind)
@@ -59,7 +53,7 @@ def _all_in(kind: Any, is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
     )
 
 
-def _all_under_names(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _all_under_names(is_one: Callable[[object], bool]) -> Callable[[object], bool]:
     return lambda value: (
         isinstance(value, Mapping)
         and all(_is_str(name) and is_one(each) for name, each in value.items())
@@ -125,13 +119,8 @@ OPTIONS = {
 """Each option by its name."""
 
 
-def require(name: str, value: Any) -> None:
-    """Check the value of an option.
-
-    Raises:
-        TypeError: if it is of another type.
-        ValueError: if it is of the right type and yet not possible.
-    """
+def require(name: str, value: object) -> None:
+    """Check an option: TypeError for another type, ValueError if it is not possible."""
     option = OPTIONS[name]
     refused = f"{name} takes {option.takes}, got {shorten(repr(value), 200)}"
     if not option.is_of_kind(value):
@@ -142,6 +131,7 @@ def require(name: str, value: Any) -> None:
 
 _PLAYS = ("reset_and_step",)
 _SAME = (*_PLAYS, "same_seed_same_episode")
+_ISOLATED = (*_SAME, "two_in_turns")
 
 BUILDS_ON: dict[str, tuple[str, ...]] = {
     "reset_and_step": (),
@@ -163,29 +153,18 @@ BUILDS_ON: dict[str, tuple[str, ...]] = {
     "global_random_not_written": (*_PLAYS, "global_random_not_read"),
     "seeds_matter": (*_PLAYS, "global_random_not_read"),
     "two_in_turns": _SAME,
-    "two_in_threads": (
-        *_SAME,
-        "two_in_turns",
-        "global_random_not_written",
-        "global_random_not_read",
-    ),
+    "two_in_threads": (*_ISOLATED, "global_random_not_written", "global_random_not_read"),
     "info_is_the_callers": (*_SAME, "reset_forgets"),
-    "deepcopy": (*_SAME, "two_in_turns"),
-    "pickle": (*_SAME, "two_in_turns"),
+    "deepcopy": _ISOLATED,
+    "pickle": _ISOLATED,
     "splits_disjoint": (*_PLAYS, "seeds_matter"),
     "held_out_unique": (*_PLAYS, "seeds_matter"),
     "rollouts_share_first_observation": _SAME,
     "rollouts_differ_in_noise": (*_SAME, "global_random_not_read"),
     "oracle_reaches_ceiling": (*_PLAYS, "global_random_not_read"),
     "gymnasium_checker": (
-        *_SAME,
-        "observation_space",
-        "action_space",
-        "hostile_text",
-        "rewards",
-        "flags",
-        "reset_forgets",
-        "info_is_the_callers",
+        *(*_SAME, "observation_space", "action_space", "hostile_text"),
+        *("rewards", "flags", "reset_forgets", "info_is_the_callers"),
     ),
 }
 """Names of the checks in the order in which they run, with the checks that each builds on."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import partial
 from random import Random
-from types import TracebackType
 from typing import Any, TypeVar
 
 import gymnasium
 
+from ragen_envs.core.text_game import Info, ResetOptions
 from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep, freeze
 from ragen_envs.testing.failure import (
     CheckFailed,
@@ -33,16 +33,9 @@ class Player:
     made and at each reset. That state is kept from call to call and restored for all other code,
     so that a change to it affects only the checks that look for it.
 
-    Args:
-        factory: Makes the environment.
-        globals_seed: Seed of the fixed state.
-        isolated: Isolate the global generators; False for calls from several threads.
-
-    Attributes:
-        env: Environment.
-        info: Info of the last call, the environment's own object.
-        steps: Results of the calls since the last reset.
-        writes: Calls that changed a global generator, and the generators' names.
+    The generators are not isolated in calls from several threads. `info` is the environment's own
+    object, `steps` the results since the last reset, and `writes` the calls that changed a global
+    generator, with the generators' names.
     """
 
     def __init__(self, factory: Factory, globals_seed: int = 0, *, isolated: bool = True) -> None:
@@ -51,9 +44,9 @@ class Player:
         self.writes: list[tuple[str, tuple[str, ...]]] = []
         self.steps: list[PlayedStep] = []
         self.answers: list[str] = []
-        self.info: dict[str, Any] = {}
+        self.info: Info = {}
         self.seed = 0
-        self.options: dict[str, Any] | None = None
+        self.options: ResetOptions | None = None
         self.env: AnyEnv = self.call(MAKING, lambda: make(factory))
         if not isinstance(self.env, gymnasium.Env):
             fail(
@@ -65,21 +58,11 @@ class Player:
     def __enter__(self) -> Player:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def reset(self, seed: int, options: dict[str, Any] | None = None) -> PlayedStep:
-        """Start an episode.
-
-        Raises:
-            EnvironmentRaised: The environment does.
-            CheckFailed: if it returns anything but a str and a dict.
-        """
+    def reset(self, seed: int, options: ResetOptions | None = None) -> PlayedStep:
+        """Start an episode; CheckFailed unless the environment returns a str and a dict."""
         self._globals = self._first_globals
         self.seed, self.options = seed, options
         self.answers, self.steps = [], []
@@ -90,12 +73,7 @@ class Player:
         return self._note_step(observation, 0.0, False, False, info)
 
     def step(self, answer: str) -> PlayedStep:
-        """Take one response.
-
-        Raises:
-            EnvironmentRaised: The environment does.
-            CheckFailed: if it returns anything but five values, a str first and a dict last.
-        """
+        """Take one response; CheckFailed unless it returns five values, from a str to a dict."""
         what = f"{self.at}: step({quote(answer)})"
         result = self.call(what, lambda: self.env.step(answer))
         self.answers.append(answer)
@@ -142,22 +120,26 @@ class Player:
     def call(self, what: str, function: Callable[[], T]) -> T:
         """Call a function under the environment's own global random state.
 
-        Raises:
-            EnvironmentRaised: The function raises an Exception, or ends the process.
+        EnvironmentRaised if the function raises an Exception or ends the process.
         """
-        if not self._isolated:
-            return _call_env(what, function)
-        with on_stage(self._globals) as after:
-            try:
-                return _call_env(what, function)
-            finally:
-                left = after()
-                if changed := self._globals.changes(left):
-                    self.writes.append((what, changed))
-                self._globals = left
+        try:
+            if not self._isolated:
+                return function()
+            with on_stage(self._globals) as after:
+                try:
+                    return function()
+                finally:
+                    left = after()
+                    if changed := self._globals.changes(left):
+                        self.writes.append((what, changed))
+                    self._globals = left
+        except (CheckFailed, CheckSkipped):
+            raise
+        except (Exception, SystemExit) as error:
+            raise EnvironmentRaised(what, error) from error
 
     def _note_step(
-        self, observation: str, reward: Any, terminated: Any, truncated: Any, info: dict[str, Any]
+        self, observation: str, reward: object, terminated: object, truncated: object, info: Info
     ) -> PlayedStep:
         parts = tuple(map(freeze, (observation, reward, terminated, truncated, info)))
         step = PlayedStep(observation, reward, terminated, truncated, dict(info), parts)
@@ -166,16 +148,7 @@ class Player:
         return step
 
 
-def _call_env(what: str, function: Callable[[], T]) -> T:
-    try:
-        return function()
-    except (CheckFailed, CheckSkipped):
-        raise
-    except (Exception, SystemExit) as error:
-        raise EnvironmentRaised(what, error) from error
-
-
-def _in_form(what: str, result: Any, size: int) -> tuple[Any, ...]:
+def _in_form(what: str, result: object, size: int) -> tuple[Any, ...]:
     mistake = "the signature of an older Gym, or a branch that returns early."
     values = "observation, " + ("" if size == 2 else "reward, terminated, truncated, ") + "info"
     if not isinstance(result, tuple) or len(result) != size:
@@ -205,19 +178,11 @@ def turns_of(subject: Subject, env: AnyEnv) -> int | None:
 def record(
     subject: Subject,
     seed: int,
-    options: dict[str, Any] | None = None,
+    options: ResetOptions | None = None,
     choose: Callable[[Player], str] | None = None,
     factory: Factory | None = None,
 ) -> PlayedEpisode:
-    """Play an episode on a new environment.
-
-    Args:
-        subject: Environment under test.
-        seed: Seed of the episode.
-        options: Options of `reset`.
-        choose: Chooses the responses; by default well-formed ones that the seed decides.
-        factory: Makes the environment; by default the subject's.
-    """
+    """Play an episode on a new environment; by default with well-formed random responses."""
     with Player(factory or subject.make_env) as player:
         player.reset(seed, options)
         return finish(subject, player, choose)
@@ -262,11 +227,7 @@ def follow(player: Player, episode: PlayedEpisode) -> PlayedEpisode:
 
 
 def instance_of(subject: Subject, player: Player, seed: int) -> Hashable:
-    """Reset, and return the canonical form of the instance.
-
-    Raises:
-        CheckSkipped: Nothing gives one.
-    """
+    """Reset, and return the canonical form of the instance; CheckSkipped without one."""
     player.reset(seed)
     what = f"seed {seed}: the option 'canonical'"
     return player.call(what, lambda: subject.instance(player.env, player.info))

@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import IO, Any
+from typing import IO
 
 import cloudpickle  # type: ignore[import-untyped]
 
@@ -40,9 +40,7 @@ def played_elsewhere(
 ) -> list[list[tuple[Parts, ...]]]:
     """Replay episodes in one new process for each hash seed, and return their parts.
 
-    Raises:
-        CheckSkipped: The factory cannot be sent to another process.
-        CheckFailed: A process fails, or takes more than five minutes.
+    CheckSkipped if the factory cannot be sent, CheckFailed if a process fails or is too slow.
     """
     seeds_and_answers = [(e.seed, e.options, e.answers) for e in episodes]
     try:
@@ -87,9 +85,10 @@ def _start(job: Path, result: Path, hash_seed: str) -> subprocess.Popen[str]:
     )
 
 
-def _result(path: Path, complaint: str) -> Any:
+def _result(path: Path, complaint: str) -> list[tuple[Parts, ...]]:
     if path.exists():
-        return pickle.loads(path.read_bytes())
+        played: list[tuple[Parts, ...]] = pickle.loads(path.read_bytes())
+        return played
     last = (complaint.strip().splitlines() or ["it said nothing"])[-1]
     fail(
         f"a new process could not play the episodes: {last}",
@@ -150,19 +149,16 @@ def _leads_to(name: str, file: Path) -> bool:
     spec: ModuleSpec | None = None
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
-        spec = _spec(".".join(parts[:count]), path)
+        asked = (
+            finder.find_spec(".".join(parts[:count]), path)
+            for finder in sys.meta_path
+            if hasattr(finder, "find_spec")
+        )
+        spec = next(filter(None, asked), None)
         if spec is None or (count < len(parts) and spec.submodule_search_locations is None):
             return False
         path = spec.submodule_search_locations
     return spec is not None and Path(spec.origin or "").resolve() == file.resolve()
-
-
-def _spec(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    for finder in sys.meta_path:
-        spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
-        if spec is not None:
-            return spec
-    return None
 
 
 def work(job: IO[bytes], result: str) -> None:

@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium.envs.registration import find_highest_version, parse_env_id
 
 from ragen_envs.core.sums import sum_in_order
+from ragen_envs.core.text_game import Info, ResetOptions
 from ragen_envs.registration import register_third_party_games
 from ragen_envs.testing.episodes import PlayedEpisode
 from ragen_envs.testing.failure import described, fail, lacks
@@ -22,7 +23,6 @@ from ragen_envs.testing.options import BUILDS_ON, require
 
 AnyEnv = gymnasium.Env[Any, Any]
 Factory = str | Callable[[], AnyEnv]
-Info = Mapping[str, Any]
 LEGAL_ACTIONS = "legal_actions"
 """Default key of `info` for well-formed responses."""
 
@@ -72,7 +72,7 @@ class Subject:
     canonical: str | Callable[[AnyEnv], Hashable] = "instance"
     held_out: Mapping[str, int] = field(default_factory=dict)
     split_seeds: int = 64
-    noise_options: Callable[[int], dict[str, Any]] | None = None
+    noise_options: Callable[[int], ResetOptions] | None = None
     stochastic: bool = False
     oracle: Callable[[AnyEnv], str] | None = None
     ceiling: float | str | Callable[[AnyEnv], float] = "ceiling"
@@ -93,11 +93,7 @@ class Subject:
             raise ValueError(f"skip names unknown checks {unknown}; choose from {list(BUILDS_ON)}")
 
     def answer(self, env: AnyEnv, info: Info, rng: Random) -> str:
-        """Return a random well-formed response for this turn.
-
-        Raises:
-            CheckFailed: What the options, `info` or the action space give is not a str.
-        """
+        """Return a random well-formed response for this turn."""
         answer = self._answer(env, info, rng)
         if not isinstance(answer, str):
             fail(
@@ -108,7 +104,7 @@ class Subject:
             )
         return answer
 
-    def _answer(self, env: AnyEnv, info: Info, rng: Random) -> Any:
+    def _answer(self, env: AnyEnv, info: Info, rng: Random) -> object:
         if callable(self.answers):
             return self.answers(env, rng)
         if not isinstance(self.answers, str):
@@ -133,12 +129,7 @@ class Subject:
         return not isinstance(self.answers, str) or bool(info.get(self.answers))
 
     def instance(self, env: AnyEnv, info: Info) -> Hashable:
-        """Return the canonical form of the instance that was just reset.
-
-        Raises:
-            CheckSkipped: Neither the options nor `info` give one.
-            CheckFailed: What they give cannot be hashed.
-        """
+        """Return the canonical form of the instance that was just reset; skip without one."""
         if callable(self.canonical):
             return _hashable(self.canonical(env), "the option 'canonical' gave")
         if self.canonical not in info:
@@ -146,11 +137,7 @@ class Subject:
         return _hashable(info[self.canonical], f"info[{self.canonical!r}] is")
 
     def expected_score(self, env: AnyEnv, info: Info) -> float:
-        """Return the oracle's stated expected score on the instance that was just reset.
-
-        Raises:
-            CheckSkipped: Neither the options nor `info` give one.
-        """
+        """Return the oracle's stated expected score on the instance that was just reset."""
         if callable(self.ceiling):
             return float(self.ceiling(env))
         if not isinstance(self.ceiling, str):
@@ -169,7 +156,7 @@ class Subject:
         return sum_in_order(step.reward for step in episode.steps[1:])
 
 
-def _hashable(instance: Any, seen: str) -> Hashable:
+def _hashable(instance: object, seen: str) -> Hashable:
     try:
         hash(instance)
     except TypeError as error:
@@ -179,16 +166,11 @@ def _hashable(instance: Any, seen: str) -> Hashable:
             "a str, or tuples of what is in it: the option 'canonical', as "
             "lambda env: tuple(env.unwrapped.level).",
         )
-    return instance  # type: ignore[no-any-return]
+    return instance
 
 
 def subject_of(env: Factory | Subject, **options: Any) -> Subject:
-    """Return the subject of an id, a callable or a `Subject`, with options.
-
-    Raises:
-        TypeError: An option that is not known, or of another type than it takes.
-        ValueError: An option out of its range.
-    """
+    """Return the subject of an id, a callable or a `Subject`, with options."""
     known = [f.name for f in dataclasses.fields(Subject)]
     if unknown := sorted(set(options) - set(known)):
         raise TypeError(f"unknown options {unknown}; choose from {known[1:]}")
@@ -197,7 +179,7 @@ def subject_of(env: Factory | Subject, **options: Any) -> Subject:
     return Subject(make_env=env, **options)
 
 
-def sampled(env: AnyEnv, rng: Random) -> Any:
+def sampled(env: AnyEnv, rng: Random) -> object:
     """Return a sample of the action space, without a change to its generator."""
     space = copy.deepcopy(env.action_space)
     space.seed(rng.getrandbits(32))
@@ -223,11 +205,7 @@ def portable(factory: Factory) -> Factory | Callable[[], AnyEnv]:
 
 
 def require_ids(subject: Subject) -> None:
-    """Import the modules that the subject's ids name, and look the ids up.
-
-    Raises:
-        ValueError: A module that cannot be imported, or an id that nothing registers.
-    """
+    """Import the modules that the subject's ids name, and look the ids up, or raise ValueError."""
     factories = {"make_env": subject.make_env}
     factories |= {f"splits[{split!r}]": make for split, make in subject.splits.items()}
     for option, factory in factories.items():
@@ -258,7 +236,8 @@ def _require(option: str, named: str) -> None:
         gymnasium.spec(env_id)
     except gymnasium.error.Error as error:
         also = "" if module else f"; 'MODULE:{env_id}' imports the module that registers it first"
-        raise ValueError(f"{option} is {named!r}: {_first_line(error)}{also}") from None
+        text = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(f"{option} is {named!r}: {text}{also}") from None
 
 
 def _is_there(module: str) -> bool:
@@ -266,7 +245,3 @@ def _is_there(module: str) -> bool:
         return find_spec(module) is not None
     except (ModuleNotFoundError, ValueError):  # a parent is missing, or the name is not a module's
         return False
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")

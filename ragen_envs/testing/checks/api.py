@@ -6,13 +6,12 @@ import re
 import warnings
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from ragen_envs.testing.checking import check
+from ragen_envs.testing.checks import check
 from ragen_envs.testing.episodes import PlayedStep
 from ragen_envs.testing.failure import (
     EnvironmentRaised,
@@ -25,7 +24,7 @@ from ragen_envs.testing.failure import (
 from ragen_envs.testing.global_random import borrowed, seeded
 from ragen_envs.testing.hostile import HOSTILE
 from ragen_envs.testing.player import Player, finish, oracles, record
-from ragen_envs.testing.subject import AnyEnv, Subject, make, sampled
+from ragen_envs.testing.subject import Subject, make, sampled
 
 _ESCAPES = re.compile(r"\x1b\[\d*m")
 
@@ -126,7 +125,9 @@ def check_gymnasium_checker(subject: Subject) -> None:
     """Gymnasium's own `check_env` passes, and has nothing to warn of."""
     with borrowed(seeded(0)), warnings.catch_warnings():
         # Gymnasium warns of an id that is out of date, which says nothing of the environment.
-        env = _without_gymnasiums_wrappers(make(subject.make_env))
+        env = make(subject.make_env)
+        while isinstance(env, gymnasium.Wrapper) and type(env).__module__.startswith("gymnasium."):
+            env = env.env
         warnings.simplefilter("error")
         # An adapter that is a wrapper is the environment under test.
         warnings.filterwarnings("ignore", ".*is different from the unwrapped version")
@@ -145,22 +146,16 @@ def check_gymnasium_checker(subject: Subject) -> None:
             env.close()
 
 
-def _with_plain_flags(step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _with_plain_flags(step: Callable[..., object]) -> Callable[[object], object]:
     """Return a step whose flags are Python's bools: the checker asks for `truncated is False`."""
 
-    def step_with_bools(action: Any) -> Any:
+    def step_with_bools(action: object) -> object:
         result = step(action)
         if not isinstance(result, tuple):
             return result
         return tuple(bool(value) if isinstance(value, np.bool_) else value for value in result)
 
     return step_with_bools
-
-
-def _without_gymnasiums_wrappers(env: AnyEnv) -> AnyEnv:
-    while isinstance(env, gymnasium.Wrapper) and type(env).__module__.startswith("gymnasium."):
-        env = env.env
-    return env
 
 
 @check

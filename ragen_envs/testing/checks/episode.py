@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 from gymnasium.wrappers import TimeLimit
 
-from ragen_envs.testing.checking import check
+from ragen_envs.testing.checks import check
 from ragen_envs.testing.episodes import PlayedEpisode, PlayedStep
 from ragen_envs.testing.failure import CheckSkipped, EnvironmentRaised, fail, lacks, quote
 from ragen_envs.testing.player import LONGEST, Player, finish, oracles, record, replay, turns_of

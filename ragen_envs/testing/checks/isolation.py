@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from threading import Barrier
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_envs.testing.checking import check
+from ragen_envs.testing.checks import check
 from ragen_envs.testing.episodes import PlayedEpisode, first_difference, freeze
 from ragen_envs.testing.failure import blaming, fail
 from ragen_envs.testing.global_random import borrowed, seeded
@@ -115,49 +113,33 @@ def check_two_in_threads(subject: Subject) -> None:
     def play(thread: int) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
         turned = [*expected[thread % len(expected) :], *expected[: thread % len(expected)]]
         played = []
-        for episode in turned * _ROUNDS:
-            barrier.wait(timeout=60)
-            with Player(subject.make_env, isolated=False) as player:
-                played.append((episode, replay(player, episode)))
+        try:
+            for episode in turned * _ROUNDS:
+                barrier.wait(timeout=60)
+                with Player(subject.make_env, isolated=False) as player:
+                    played.append((episode, replay(player, episode)))
+        except BaseException:
+            barrier.abort()  # or the other threads would wait for this one
+            raise
         return played
 
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that threads take turns as often as they can
+    try:
+        with borrowed(seeded(0)), ThreadPoolExecutor(_THREADS) as pool:
+            running = [pool.submit(play, thread) for thread in range(_THREADS)]
+            errors = [error for future in running if (error := future.exception())]
+    finally:
+        sys.setswitchinterval(usual)
     with blaming("not so alone", *why):
-        episodes = _in_threads(play, barrier)
-    for alone, together in episodes:
+        for error in sorted(errors, key=lambda error: type(error).__name__ == "BrokenBarrierError"):
+            raise error
+    for alone, together in (pair for future in running for pair in future.result()):
         if difference := first_difference(alone.parts, together.parts):
             fail(
                 f"seed {alone.seed}, {difference} (alone, then beside {_THREADS - 1} threads)",
                 *why,
             )
-
-
-def _in_threads(
-    play: Callable[[int], list[tuple[PlayedEpisode, PlayedEpisode]]], barrier: Barrier
-) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
-    def run_thread(thread: int) -> list[tuple[PlayedEpisode, PlayedEpisode]]:
-        try:
-            return play(thread)
-        except BaseException:
-            barrier.abort()  # or the other threads would wait for this one
-            raise
-
-    with borrowed(seeded(0)), _eager_switching(), ThreadPoolExecutor(_THREADS) as pool:
-        running = [pool.submit(run_thread, thread) for thread in range(_THREADS)]
-        errors = [error for future in running if (error := future.exception())]
-    for error in sorted(errors, key=lambda error: type(error).__name__ == "BrokenBarrierError"):
-        raise error
-    return [pair for future in running for pair in future.result()]
-
-
-@contextmanager
-def _eager_switching() -> Iterator[None]:
-    """Let threads take turns as often as they can."""
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 @check
@@ -191,9 +173,9 @@ def _shared(seen: str) -> None:
     )
 
 
-def _spoil(value: Any) -> None:
+def _spoil(value: object) -> None:
     """Change all containers in a value, then their former contents; a cycle ends, too."""
-    held: list[Any] = []
+    held: list[object] = []
     if isinstance(value, dict):
         held = list(value.values())
         value.clear()
@@ -215,7 +197,7 @@ def _spoil(value: Any) -> None:
         _spoil(inner)
 
 
-def _spoil_array(array: NDArray[Any]) -> list[Any]:
+def _spoil_array(array: NDArray[Any]) -> list[object]:
     """Change every entry of an array, and return the objects that it held."""
     if array.dtype.names:
         return [array[name] for name in array.dtype.names]

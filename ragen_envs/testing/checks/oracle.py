@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 from ragen_envs.core.sums import sum_in_order
-from ragen_envs.testing.checking import check
+from ragen_envs.core.text_game import ResetOptions
+from ragen_envs.testing.checks import check
 from ragen_envs.testing.failure import EnvironmentRaised, fail, lacks
 from ragen_envs.testing.player import LONGEST, Player, finish, oracles, turns_of
 from ragen_envs.testing.subject import Subject
@@ -38,7 +37,11 @@ def check_oracle_reaches_ceiling(subject: Subject) -> None:
 def _check_mean(subject: Subject) -> None:
     low, high = subject.score_range
     scores, ceilings = [], []
-    for seed, options in _noisy_episodes(subject):
+    for i in range(subject.oracle_episodes):  # independent ones
+        seed, options = i, None
+        if subject.noise_options:
+            rollout, which = divmod(i, len(subject.seeds))
+            seed, options = subject.seeds[which], subject.noise_options(rollout)
         score, ceiling = _run_oracle(subject, seed, options)
         for name, value in (("score", score), ("ceiling", ceiling)):
             if not low <= value <= high:
@@ -67,17 +70,7 @@ def _fail_oracle(seen: str, also: str) -> None:
     )
 
 
-def _noisy_episodes(subject: Subject) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield seeds and options of as many independent episodes as are asked for."""
-    for i in range(subject.oracle_episodes):
-        if subject.noise_options is None:
-            yield i, None
-        else:
-            rollout, which = divmod(i, len(subject.seeds))
-            yield subject.seeds[which], subject.noise_options(rollout)
-
-
-def _run_oracle(subject: Subject, seed: int, options: dict[str, Any] | None) -> tuple[float, float]:
+def _run_oracle(subject: Subject, seed: int, options: ResetOptions | None) -> tuple[float, float]:
     """Return the oracle's score in an episode, and its optimal score."""
     (choose,) = oracles(subject)
     with Player(subject.make_env) as player:
