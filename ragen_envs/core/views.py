@@ -29,7 +29,10 @@ ImageObservation = dict[str, str | NDArray[np.uint8]]
 
 
 class View(gymnasium.Env[O, A]):
-    """An environment that plays a text game and returns other observations."""
+    """An environment that plays a text game and returns other observations.
+
+    Step the text game through this environment only.
+    """
 
     def __init__(self, text_env: AnyTextEnv) -> None:
         self.text_env = text_env

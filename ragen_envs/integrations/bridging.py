@@ -271,7 +271,8 @@ class Episode:
     def oracle(self) -> str:
         """Return the response of the oracle.
 
-        An environment of another package has none, which is a ValueError.
+        An environment of another package has none, which is a ValueError. ResetNeeded if no episode
+        is running.
         """
         inner = self.env.unwrapped
         if not isinstance(inner, TextEnv):

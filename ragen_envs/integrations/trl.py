@@ -19,7 +19,7 @@ with extras.required("ragen_envs.integrations.trl", "trl", "trl"):
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from datasets import Dataset
 
@@ -116,7 +116,7 @@ class ToolEnvironment:
         return self.episode
 
 
-def environment(env: str, **options: object) -> type[ToolEnvironment]:
+def environment(env: str, **options: Any) -> type[ToolEnvironment]:
     """Return a class for `environment_factory`.
 
     Its methods have the types and docstrings that TRL and transformers require of tools. If all
@@ -130,7 +130,7 @@ def environment(env: str, **options: object) -> type[ToolEnvironment]:
     Raises:
         ValueError: The id is not registered, or the environment rejects an argument.
     """
-    inner = Episode(env, "train", "think", **options).env.unwrapped
+    inner = Episode(env, **options).env.unwrapped
     # A third-party environment accepts any text.
     form = {"response_format": "tools"} if isinstance(inner, TextEnv) else {}
     members = {

@@ -42,7 +42,10 @@ class Ways:
         return self._known[numbers, value]
 
     def expression(self, numbers: int, value: int) -> tuple[str, str]:
-        """Return a way of a set to a value as text, and its last operator, "" for one number."""
+        """Return a way of a set to a value as text, and its last operator, "" for one number.
+
+        There must be a way.
+        """
         if numbers.bit_count() == 1 and self.to(numbers, value):
             return str(value), ""
         sides = (

@@ -203,7 +203,10 @@ class TextEnvHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
         mcp_urls: dict[str, str],  # noqa: ARG002
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Request one completion of the conversation in `data`."""
+        """Request one completion of the conversation in `data`.
+
+        A request that fails raises `httpx.HTTPError`, and verifiers has the reason.
+        """
         system, prompt = self.resolve_prompt(data)
         messages = [{"role": "system", "content": system}] if system else []
         if isinstance(prompt, str):

@@ -58,3 +58,7 @@ def test_what_needs_no_extra_runs_without(tmp_path):
     code, err = typed_without("torch", tmp_path, "report", "run")
     assert (code, err) == (2, "ragen-train: run is not a training run: it has no recipe.json\n")
     assert typed_without("torch", tmp_path, "recipes", "filter-50@small") == (0, "")
+
+
+def test_help_imports_no_numpy(tmp_path):
+    assert typed_without("numpy", tmp_path, "--help") == (0, "")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.bundled import converted_folder
 from ragen_starpo.warm_start_settings import WarmStartSettings
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ def model_folder(name: str) -> Path:
     UserError if the bundled model is not installed, or the model does not exist.
     """
     if name == _BUNDLED:
+        from ragen_bench.models.bundled import converted_folder
+
         return converted_folder()
     if Path(name).is_dir():
         return Path(name)
