@@ -33,9 +33,7 @@ def module(tmp_path, monkeypatch):
 def test_the_kit_is_told_everything_of_the_suites_environments(id_):
     subject = suite_subject(id_)
     env = gymnasium.make(id_).unwrapped
-    assert subject.stochastic == (
-        env.game not in ("countdown", "cube", "desk", "sokoban", "webshop", "twenty-questions")
-    )
+    assert subject.stochastic == env.stochastic
     assert subject.max_turns == env.budget.max_turns
     assert list(subject.splits) == ["train", "val", "test"]
     assert [make().unwrapped.split for make in subject.splits.values()] == ["train", "val", "test"]
