@@ -75,7 +75,7 @@ def _find_game(env: str) -> GameSpec | None:
 
 
 def find_failure(episode: ReplayedEpisode) -> Failure | None:
-    """Return the cause of an episode's failure, by the rules in the order above.
+    """Return the cause of an episode's failure, by the rules in the docstring of the module.
 
     None if it succeeded, or if a third-party environment does not report success.
     """

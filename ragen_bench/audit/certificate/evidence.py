@@ -7,7 +7,7 @@ import threading
 import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -77,18 +77,18 @@ class Session:
 
 @dataclass
 class SideEffects:
-    """Distinct events of Python's audit hooks in one thread; off if the thread is None.
+    """Distinct events of Python's audit hooks in one thread.
 
     `network` has events of sockets and requests; `machine` those of processes and of files written,
     moved or removed.
     """
 
-    thread: int | None = None
+    thread: int = 0
     episodes: int = 0
     network: set[str] = field(default_factory=set)
     machine: set[str] = field(default_factory=set)
 
-    def hook(self, event: str, arguments: tuple[object, ...]) -> None:
+    def record(self, event: str, arguments: tuple[object, ...]) -> None:
         """Record an event."""
         if threading.get_ident() != self.thread:
             return
@@ -98,6 +98,20 @@ class SideEffects:
             self.network.add(event)
         elif writes or event.startswith((*_PROCESSES, *_FILES)):
             self.machine.add(event)
+
+
+_recording: list[SideEffects] = []
+
+
+@cache
+def _add_hook() -> None:
+    # Once per process, as a hook cannot be removed.
+    sys.addaudithook(_record)
+
+
+def _record(event: str, arguments: tuple[object, ...]) -> None:
+    for effects in _recording:
+        effects.record(event, arguments)
 
 
 def _play(subject: Subject, player: Player, hostile: list[str]) -> int:
@@ -170,15 +184,16 @@ class Evidence:
         """
         self.on_progress("network, files and processes", 0, 1)
         found = SideEffects()
-        sys.addaudithook(found.hook)  # it cannot be removed
+        _add_hook()
         hostile = [text for text in HOSTILE.values() if len(text) <= _MAX_LENGTH]
         with Player(self.subject.make_env) as player:
             _play(self.subject, player, hostile)
             found.thread = threading.get_ident()
+            _recording.append(found)
             try:
                 found.episodes = _play(self.subject, player, hostile)
             finally:
-                found.thread = None
+                _recording.remove(found)
         return found
 
     @cached_property
