@@ -25,28 +25,65 @@ from ragen_envs.core.sealed import SealedKeyError, open_key
 T = TypeVar("T")
 
 
-def _suite_task(suite: str, about: str) -> Callable[..., Task]:
-    """Return the task of a suite."""
+@task
+def quick(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """Bandit, Sokoban and FrozenLake in a few minutes.
 
-    def play_suite(
-        split: str = Default.split,
-        limit: int | None = Default.limit,
-        samples: int = Default.samples,
-        format: str | None = Default.format,
-        history: str | int = Default.history,
-        seed: int = Default.seed,
-    ) -> Task:
-        return _task(locals(), suite)
-
-    play_suite.__name__ = play_suite.__qualname__ = suite.replace("-", "_")
-    play_suite.__doc__ = f"{about}; see `envs` for the arguments."
-    return task(name=suite)(play_suite)
+    Args:
+        split: Split of the instances: "train", "val", "test" or "sealed".
+        limit: Maximum number of instances of each environment; None for all.
+        samples: Number of episodes on each instance, with different noise; Inspect's epochs.
+        format: Response format: "think", "answer" or "plain"; None for "think".
+        history: Past turns in the prompt: "full", "none" or a number.
+        seed: Seed of the environments' noise.
+    """
+    return _task(locals(), suite="quick")
 
 
-quick = _suite_task("quick", "Bandit, Sokoban and FrozenLake in a few minutes")
-core = _suite_task("core", "The families of the RAGEN paper, all held-out instances")
-core_2 = _suite_task("core-2", "One environment of each family, all held-out instances")
-full = _suite_task("full", "Every environment, all held-out instances")
+@task
+def core(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """The families of the RAGEN paper, all held-out instances; see `quick` for the arguments."""
+    return _task(locals(), suite="core")
+
+
+@task(name="core-2")
+def core_2(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """One environment of each family, all held-out instances; see `quick` for the arguments."""
+    return _task(locals(), suite="core-2")
+
+
+@task
+def full(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+) -> Task:
+    """Every environment, all held-out instances; see `quick` for the arguments."""
+    return _task(locals(), suite="full")
 
 
 @task
@@ -59,17 +96,16 @@ def envs(
     history: str | int = Default.history,
     seed: int = Default.seed,
 ) -> Task:
-    """Environments by their ids.
+    """Environments by their ids; see `quick` for the other arguments.
 
     Args:
         env: One or more ids; MODULE:ID imports the module that registers it.
-        split: Split of the instances: "train", "val", "test" or "sealed".
-        limit: Maximum number of instances of each environment; None for all.
-        samples: Number of episodes on each instance, with different noise; Inspect's epochs.
-        format: Response format: "think", "answer" or "plain"; None for "think" in a suite, and
-            here for the environments' own format.
-        history: Past turns in the prompt: "full", "none" or a number.
-        seed: Seed of the environments' noise.
+        split: See `quick`.
+        limit: See `quick`.
+        samples: See `quick`.
+        format: See `quick`; None for the environments' own format.
+        history: See `quick`.
+        seed: See `quick`.
     """
     if not env:
         raise PrerequisiteError("env is empty; name one or several environments")

@@ -75,7 +75,7 @@ class Session:
     secrets: tuple[str, ...]
 
 
-@dataclass
+@dataclass(eq=False)
 class SideEffects:
     """Distinct events of Python's audit hooks in one thread.
 

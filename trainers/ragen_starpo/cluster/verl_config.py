@@ -240,12 +240,16 @@ def _check_overrides(overrides: Sequence[str]) -> None:
         name = override.get_key_element().lstrip("+~")
         if name in USERS and not override.is_delete():
             continue
-        setting = f"one of {', '.join(USERS)}, or a setting of the recipe"
-        setting += " (see ragen-train recipes RECIPE)"
-        for part, ours in reversed(_REPLACEMENTS.items()):
-            if f".{part}." in f".{name}.":
-                setting = f"the recipe's {ours}"
-        raise UserError(f"{name} has no effect as a setting of verl; set {setting}")
+        replacements = (
+            f"the recipe's {ours}"
+            for part, ours in _REPLACEMENTS.items()
+            if f".{part}." in f".{name}."
+        )
+        settings = f"one of {', '.join(USERS)}, or a setting of the recipe"
+        settings += " (see ragen-train recipes RECIPE)"
+        raise UserError(
+            f"{name} has no effect as a setting of verl; set {next(replacements, settings)}"
+        )
 
 
 def _compose_config(overrides: Sequence[str]) -> DictConfig:

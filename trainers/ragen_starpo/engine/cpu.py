@@ -58,11 +58,11 @@ class CpuPlatform(PlatformBase):
         """Return 1."""
         return 1
 
-    def set_device(self, *_: object, **_named: object) -> None:
-        """Do nothing: a CPU is synchronous, torch seeds it, and it has no cache or CUDA runtime."""
+    def _do_nothing(self, *_: object, **_named: object) -> None:
+        """A CPU is synchronous, torch seeds it, and it has no cache or CUDA runtime."""
 
-    synchronize = manual_seed = manual_seed_all = empty_cache = set_device
-    set_allocator_settings = profiler_start = profiler_stop = cudart = set_device
+    set_device = synchronize = manual_seed = manual_seed_all = empty_cache = _do_nothing
+    set_allocator_settings = profiler_start = profiler_stop = cudart = _do_nothing
 
     def get_device_capability(
         self,

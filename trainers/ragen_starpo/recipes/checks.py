@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def find_problems(recipe: Recipe) -> Iterator[str]:
     """Yield the problems of a recipe; later checks rely on earlier ones to have found none."""
-    for check in (_check_groups, _check_mixture, _check_steps, _check_thoughts, _check_warnings):
+    for check in (
+        *(_check_groups, _check_mixture, _check_steps),
+        *(_check_thoughts, _check_monitor, _check_ahead),
+    ):
         yield from check(recipe)
 
 
@@ -107,27 +110,33 @@ def _check_thoughts(recipe: Recipe) -> Iterator[str]:
         )
 
 
-def _check_warnings(recipe: Recipe) -> Iterator[str]:
-    """Check that a warning has a setting to change, and that rollouts played ahead are corrected.
-
-    A warning cannot change rollouts that were played ahead.
-    """
+def _check_monitor(recipe: Recipe) -> Iterator[str]:
+    """Check that a warning has a setting to change."""
     monitor = recipe.monitor
-    adapts = monitor.action == "adapt"
     can_heat = (
         monitor.temperature_factor > 1 and monitor.temperature_limit > recipe.rollouts.temperature
     )
-    if adapts and not can_heat and not (monitor.single_update and recipe.updates > 1):
+    if (
+        monitor.action == "adapt"
+        and not can_heat
+        and not (monitor.single_update and recipe.updates > 1)
+    ):
         yield (
             "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
             "rollouts.temperature, or updates above 1"
         )
-    if recipe.cluster.ahead and recipe.correction.level == "none":
+
+
+def _check_ahead(recipe: Recipe) -> Iterator[str]:
+    """Check that rollouts played ahead are corrected, and that no warning is to change them."""
+    if not recipe.cluster.ahead:
+        return
+    if recipe.correction.level == "none":
         yield (
             "cluster.ahead: rollouts played ahead are one update behind, which needs a "
             "correction; set correction.level=token or sequence, or cluster.ahead=0"
         )
-    if recipe.cluster.ahead and adapts:
+    if recipe.monitor.action == "adapt":
         yield (
             "cluster.ahead: monitor.action=adapt cannot change the temperature of rollouts "
             "already played; set monitor.action=stop or none, or cluster.ahead=0"
