@@ -16,7 +16,8 @@ from pathlib import Path
 
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.understanding import grammar
-from ragen_envs.games.twenty_questions.understanding.lexicon import correct_spelling, lexicon
+from ragen_envs.games.twenty_questions.understanding.lexicon import lexicon
+from ragen_envs.games.twenty_questions.understanding.spelling import correct_spelling
 
 PAGE = Path(grammar.__file__).parent / "tables/meant.txt"
 WIDTH = 100

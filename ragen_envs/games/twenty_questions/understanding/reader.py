@@ -17,12 +17,12 @@ from ragen_envs.games.twenty_questions.understanding.conjunctions import (
 )
 from ragen_envs.games.twenty_questions.understanding.letters import read_letters
 from ragen_envs.games.twenty_questions.understanding.lexicon import (
-    correct_spelling,
     frames,
     key,
     lexicon,
 )
 from ragen_envs.games.twenty_questions.understanding.narrowed import read_narrowed
+from ragen_envs.games.twenty_questions.understanding.spelling import correct_spelling
 from ragen_envs.games.twenty_questions.understanding.tokens import (
     Tokens,
     sentences,
