@@ -7,19 +7,23 @@ stands between two comments, `<!-- games: NAME -->` and `<!-- end -->`.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from ragen_bench.analysis.failures import COMMON
 from ragen_bench.scores.summary import compute_baseline
-from ragen_bench.suites import held_out_size, make_env
+from ragen_bench.suites import SUITES, has_split, held_out_size, make_env
 from ragen_envs.core.game_spec import GameSpec
+from ragen_envs.core.instances import HELD_OUT_SIZE
 from ragen_envs.core.protocol import format_answer
 from ragen_envs.registration import (
     GAMES,
+    IDS,
     find_reference,
     find_variant,
     load_class,
@@ -42,6 +46,12 @@ def tables() -> Iterator[tuple[Path, str]]:
     contents = {
         "environments.md": {"ids": _ids(), "pages": _links()},
         "analysis.md": {"labels": _labels()},
+        "harness.md": {"suites": _suites()},
+        "splits.md": {"fewer instances": _fewer_instances()},
+        "results/certificates/index.md": {
+            "certificates": _certificates(map(_short, IDS)),
+            "other certificates": _certificates(["secretary"]),
+        },
     }
     for name, parts in contents.items():
         text = (DOCS / name).read_text(encoding="utf-8")
@@ -89,6 +99,56 @@ def _labels() -> str:
         for label, about in game.labels.items()
     ]
     return "\n".join(rows)
+
+
+def _suites() -> str:
+    rows = ["| suite | version | environments | instances |", "| --- | --- | --- | --- |"]
+    for name, suite in SUITES.items():
+        ids = "all" if name == "full" else ", ".join(f"`{_short(id_)}`" for id_ in suite.chosen)
+        rows.append(f"| `{name}` | {suite.version} | {ids} | {sum(suite.instances.values()):,} |")
+    return "\n".join(rows)
+
+
+def _fewer_instances() -> str:
+    rows = ["| id | instances in val, and in test | sealed and drawn |", "| --- | --- | --- |"]
+    for id_ in IDS:
+        size, sealed = held_out_size(id_), has_split(id_, "sealed")
+        if size < HELD_OUT_SIZE or not sealed:
+            rows.append(f"| `{_short(id_)}` | {size} | {'as many' if sealed else 'no'} |")
+    return "\n".join(rows)
+
+
+def _certificates(names: Iterable[str]) -> str:
+    rows = [
+        "| environment | floor | best player | idle | mindless | above "
+        "| passed | failed | exempt | not asked |",
+        "| --- " * 10 + "|",
+    ]
+    for name in names:
+        file = DOCS / f"results/certificates/{name}.json"
+        if file.is_file():
+            content = json.loads(file.read_text(encoding="utf-8"))
+            rows.append(f"| `{name}` | {' | '.join(_certificate_cells(content))} |")
+    return "\n".join(rows)
+
+
+def _certificate_cells(content: Any) -> Iterator[str]:
+    panel, floor = content["panel"], content["panel"]["floor"]
+    low, high = floor["interval"]
+    yield f"{floor['score']:.4f} [{low:.4f}, {high:.4f}]"
+    yield "-" if panel["ceiling"] is None else f"{panel['ceiling']:.3f}"
+    sides = [[row for row in panel["players"] if row["plays"] is plays] for plays in (False, True)]
+    idle, mindless = (max(side, key=lambda row: row["score"]) for side in sides)
+    yield f"{idle['score']:.4f}"
+    yield f"{mindless['player']} {mindless['score']:.4f}"
+    yield ", ".join(row["player"] for row in panel["players"] if row["above"]) or "-"
+    counts = Counter(answer["status"] for answer in content["answers"])
+    for status in ("passed", "failed", "exempt", "not asked"):
+        yield str(counts[status])
+
+
+def _short(id_: str) -> str:
+    return id_.partition("/")[2]
 
 
 def _page(game: GameSpec) -> str:
@@ -187,7 +247,8 @@ def main() -> int:
         if not check:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8", newline="\n")
-        sys.stdout.write(f"{'same' if same else 'differs' if check else 'wrote'}  {path.name}\n")
+        state = "same" if same else "differs" if check else "wrote"
+        sys.stdout.write(f"{state}  {path.relative_to(DOCS.parent)}\n")
     return 1 if check and differing else 0
 
 

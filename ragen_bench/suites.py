@@ -67,7 +67,7 @@ SUITES = {
     ),
     "core": Suite(1, "the families of the RAGEN paper, all held-out instances", _members("core")),
     "core-2": Suite(
-        1, "one environment of each family, all held-out instances", _members("core-2")
+        1, "one environment of each of ten families, all held-out instances", _members("core-2")
     ),
     "full": Suite(
         max(game.suite_version for game in GAMES),
@@ -76,7 +76,9 @@ SUITES = {
     ),
 }
 """This package's suites. `core` has the tasks of the RAGEN paper (arXiv 2504.20073, section 3.1 and
-table 2), `core-2` the first variant of each family."""
+table 2), `core-2` the first variant of each of the first ten families. A published version keeps
+its instances: a new game joins `full`, whose next version its spec names, and a suite that is not
+published yet."""
 
 
 def all_suites() -> dict[str, Suite]:

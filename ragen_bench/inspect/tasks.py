@@ -69,7 +69,7 @@ def core_2(
     history: str | int = Default.history,
     seed: int = Default.seed,
 ) -> Task:
-    """One environment of each family, all held-out instances; see `quick` for the arguments."""
+    """One environment of each of ten families; see `quick` for the arguments."""
     return _task(locals(), suite="core-2")
 
 

@@ -1,20 +1,21 @@
 """Regenerates the shipped val and test instances: ``python -m ragen_envs.cli.build_held_out``.
 
-With ``--check`` it writes nothing, and fails if a shipped file differs from the generated one.
+Ids choose environments; by default all. With ``--check`` it writes nothing, and fails if a shipped
+file differs from the generated one.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ragen_envs.core.game_spec import GameSpec
+from ragen_envs.core.game_spec import NAMESPACE, GameSpec
 from ragen_envs.core.held_out import write
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split, held_out
-from ragen_envs.registration import GAMES, load_class
+from ragen_envs.registration import GAMES, IDS, find_game, load_class
 
 
 class HeldOutFile(NamedTuple):
@@ -65,13 +66,26 @@ def _files_of(env_id: str, taken: dict[Split, set[str]], only: str | None) -> It
             yield HeldOutFile(env_id, split, path, text)
 
 
+def _chosen_files(ids: Sequence[str]) -> Iterator[HeldOutFile]:
+    """Generate the files of ids, or of all without one."""
+    if not ids:
+        yield from held_out_files()
+    for id_ in ids:
+        yield from held_out_files([find_game(id_)], only=id_)
+
+
 def main() -> int:
     """Write the files, or compare them; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
-    check = parser.parse_args().check
+    parser.add_argument("ids", nargs="*", metavar="ID", help="such as Sokoban-v0; default: all")
+    arguments = parser.parse_args()
+    check = arguments.check
+    full = [id_ if "/" in id_ else f"{NAMESPACE}/{id_}" for id_ in arguments.ids]
+    if unknown := [id_ for id_ in full if id_ not in IDS]:
+        parser.error(f"unknown id {unknown[0]!r}; choose from: {', '.join(IDS)}")
     differing = 0
-    for file in held_out_files():
+    for file in _chosen_files(full):
         if check:
             differing += not file.is_shipped
             sys.stdout.write(f"{'same' if file.is_shipped else 'DIFFERS'}  {file.path.name}\n")

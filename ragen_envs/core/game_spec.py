@@ -28,7 +28,8 @@ class VariantSpec(NamedTuple):
         name: The id without its namespace, such as "Sokoban-v0": a key of the class's `variants`.
         description: A few words, for lists and the docs.
         suites: The suites that it belongs to, each with the number of instances from seed 0 on;
-            None for all held-out instances. Every id of this package is in `full` too.
+            None for all held-out instances. Every id of this package is in `full` too. A
+            published suite takes no new ids.
         reference: Reason why the oracle's score is not an upper bound; "" if it is one.
     """
 

@@ -50,8 +50,9 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     Args:
         variant: Name from the game's `variants`, or a variant of your own.
         split: "train" (unbounded), "val", "test", "sealed" or "drawn" (`held_out_size` instances
-            each, 256 unless the game has fewer). Sealed instances follow from a key in the
-            process's environment, see `ragen_envs.core.sealed`; drawn ones from `draw`.
+            each: 256, or fewer in a small game). Sealed instances follow from a key in the
+            process's environment, see `ragen_envs.core.sealed`; drawn ones from `draw`. A game
+            whose instances are all published has neither (`has_sealed`).
         response_format: "think", "answer" or "plain", see `ragen_envs.core.protocol`; or "tools"
             for calls of `functions_now`, written as in `ragen_envs.core.tool_calls`.
         render_mode: None, "ansi" for the state as text, or, in games with a `board`, "rgb_array"
@@ -154,8 +155,8 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
 
         Args:
             seed: Index of the instance in the split. In all splits but "train" there are
-                `held_out_size` instances, mostly 256, and larger seeds wrap around, see
-                `info["index"]`. None takes the next seed from `np_random`.
+                `held_out_size` instances, and larger seeds wrap around, see `info["index"]`. None
+                takes the next seed from `np_random`.
             options: {"noise_seed": j}, where an int j >= 0 changes the noise of the dynamics and
                 nothing else.
 

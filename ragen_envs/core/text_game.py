@@ -265,7 +265,7 @@ class TextGame(Generic[V, I]):
         if self.draw:
             return self._generate_held_out("sealed", self.draw)
         if not self.held_out_files:
-            return self._generate_held_out(self.split, size=self.held_out_size(name))
+            return self._generate_held_out(self.split)
         suite_variant = self.variants.get(name)
         if variant is not suite_variant and variant != suite_variant:
             own = "splits 'train', 'sealed' and 'drawn'" if self.has_sealed else "split 'train'"
@@ -275,14 +275,13 @@ class TextGame(Generic[V, I]):
             )
         return self.load_shipped(name, self.split)
 
-    def _generate_held_out(
-        self, split: Split, secret: str = "", size: int = HELD_OUT_SIZE
-    ) -> tuple[I, ...]:
+    def _generate_held_out(self, split: Split, secret: str = "") -> tuple[I, ...]:
         key = self.variant, split, secret
         if key not in _generated:
             if len(_generated) >= _CACHED:
                 del _generated[next(iter(_generated))]
             name = self.variant.name
+            size = self.held_out_size(name)
             _generated[key] = (
                 *held_out(self.generate_instances, name, split, set(), secret, size),
             )

@@ -12,6 +12,7 @@ import numpy as np
 import ragen_envs
 from ragen_envs.core.instances import SHIPPED_SPLITS
 from ragen_envs.core.protocol import RESPONSE_FORMATS
+from ragen_envs.registration import load_class
 
 IDS = ragen_envs.IDS
 PUBLIC_SPLITS = ("train", *SHIPPED_SPLITS)
@@ -29,13 +30,13 @@ WEBSHOP = ("WebShop-v0", "WebShopFull-v0", "WebShopText-v0")
 DESK = ("Desk-v0", "DeskShifting-v0", "DeskHostile-v0")
 TWENTY_QUESTIONS = ("TwentyQuestions-v0", "TwentyQuestionsNewCategories-v0")
 COUNTDOWN = ("Countdown-v0", "CountdownLarge-v0")
-SEALABLE = tuple(id_ for id_ in IDS if "TwentyQuestions" not in id_)
+SEALABLE = tuple(id_ for id_ in IDS if load_class(id_).has_sealed)
 
 
 def held_out_size(id_: str) -> int:
-    """Return how many instances val and test have each."""
-    sizes = dict(zip(TWENTY_QUESTIONS, (60, 31), strict=True))
-    return sizes.get(id_.rpartition("/")[2], 256)
+    """Return the number of instances in val, and in test, of an id with or without namespace."""
+    name = id_.rpartition("/")[2]
+    return load_class(f"ragen/{name}").held_out_size(name)
 
 
 def make(id_: str, **options):

@@ -164,9 +164,6 @@ def test_first_observations_are_equal_in_other_processes():
         found.append(json.loads(ran.stdout))
     here = {f"{id_} {split}": digest_of_firsts(id_, split) for id_, split in ID_SPLITS}
     assert found == [here] * 3
-    # All of BanditMultiPull look alike at first, in all three splits, and all of both games of
-    # Twenty Questions.
-    assert len(set(here.values())) == len(ID_SPLITS) - 2 - 5
 
 
 def test_first_observations_are_equal_in_threads():

@@ -1,17 +1,18 @@
 """Episodes from scripted answers, recorded and replayed."""
 
-from ragen_bench.analysis import replay_episode
+from ragen_bench.analysis import Failure, find_failure, replay_episode
 from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
 from ragen_bench.models import Completion
 from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.specification import config_problem
-from ragen_bench.suites import make_env
+from ragen_bench.suites import held_out_size, make_env
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.registration import IDS
-from tests.ragen_envs.support import held_out_size
 
+WIN = None
+"""The label of a success."""
 LETTERS = {"U": "Up", "D": "Down", "L": "Left", "R": "Right", "?": "Jump"}
 
 
@@ -50,6 +51,11 @@ def moves(letters):
     return " || ".join(LETTERS[letter] for letter in letters)
 
 
+def turns(script):
+    """Read "LU . R": Left and Up, an empty answer, Right."""
+    return [moves(letters.replace(".", "")) for letters in script.split()]
+
+
 def record(env, index, answers, sample=0, form="plain"):
     """Return the record of an episode; the answers are texts, completions, or "oracle"."""
     made = make_env(f"ragen/{env}-v0", "test", form)
@@ -66,3 +72,8 @@ def played(env, index, answers, sample=0, form="plain"):
     """Return the episode, replayed."""
     found = record(env, index, answers, sample, form)
     return replay_episode(Replayer(config(form)), found, find_labeler(found.env).read_state)
+
+
+def check(episode, wanted):
+    """Compare an episode's failure with a label and its turn, or with `WIN`."""
+    assert find_failure(episode) == (wanted and Failure(*wanted))

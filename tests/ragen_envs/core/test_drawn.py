@@ -4,9 +4,11 @@ import hashlib
 
 import pytest
 
+from ragen_envs.core import text_game
 from ragen_envs.core.drawn import draw_key
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
+from ragen_envs.games.sokoban.env import SokobanEnv
 from tests.ragen_envs.support import make
 
 KEY, OTHER = (draw_key("a" * 64, value * 64) for value in "bc")
@@ -66,3 +68,13 @@ def test_mistakes(arguments, says):
 def test_a_game_whose_instances_are_all_public_has_none():
     with pytest.raises(ValueError, match="has no split 'drawn', as all of its instances are"):
         make("TwentyQuestions-v0", split="drawn", draw=KEY)
+
+
+def test_a_small_game_has_as_few_drawn_instances(monkeypatch):
+    all_of_them = make("Sokoban-v0", split="drawn", draw=KEY)
+    firsts = [all_of_them.get_instance(seed) for seed in range(3)]
+    monkeypatch.setattr(SokobanEnv, "held_out_size", lambda name: 3)
+    monkeypatch.setattr(text_game, "_generated", {})
+    small = make("Sokoban-v0", split="drawn", draw=KEY)
+    assert list(small.load_held_out()) == firsts
+    assert small.reset(seed=4)[1]["index"] == 1

@@ -9,7 +9,7 @@ from ragen_envs import games
 from ragen_envs.cli import build_held_out
 from ragen_envs.cli.build_held_out import HeldOutFile
 from ragen_envs.core.held_out import load, read, write
-from ragen_envs.registration import IDS, find_game
+from ragen_envs.registration import GAMES, IDS, find_game
 from tests.ragen_envs.support import held_out_size
 
 pytestmark = pytest.mark.slow
@@ -75,16 +75,25 @@ def test_the_shipped_files_are_what_the_generators_give(monkeypatch, capsys):
         assert file.path.stem == f"{file.env_id.partition('/')[2]}-{file.split}"
         numbered = sum(line.startswith("; ") for line in file.text.splitlines())
         assert numbered == held_out_size(file.env_id)
-    folders = (
-        "sokoban/levels", "frozen_lake/maps", "bandit/names", "bandit_multi_pull/chances",
-        "webshop/tasks",
-        "twenty_questions/words", "cube/cubes", "minesweeper/openings",
-        "mastermind/openings", "countdown/deals", "desk/tasks",
-    )  # fmt: skip
-    shipped = {path for folder in folders for path in (ROOT / folder).iterdir()}
+    folders = {file.path.parent for file in regenerated}
+    assert {folder.parent.name for folder in folders} == {
+        game.entry_point.split(".")[2] for game in GAMES
+    }
+    shipped = {path for folder in folders for path in folder.iterdir()}
     assert shipped == {file.path for file in regenerated}
     assert run_check(monkeypatch, regenerated) == 0
     assert capsys.readouterr().out.splitlines() == [f"same  {f.path.name}" for f in regenerated]
+
+
+def test_ids_choose_files(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["build_held_out", "--check", "BanditRev-v0", "ragen/Cube-v0"])
+    assert build_held_out.main() == 0
+    names = ["BanditRev-v0-val", "BanditRev-v0-test", "Cube-v0-val", "Cube-v0-test"]
+    assert [line.split()[1].split(".")[0] for line in capsys.readouterr().out.splitlines()] == names
+    monkeypatch.setattr(sys, "argv", ["build_held_out", "Nope-v0"])
+    with pytest.raises(SystemExit, match="2"):
+        build_held_out.main()
+    assert "unknown id 'ragen/Nope-v0'; choose from: ragen/Bandit-v0," in capsys.readouterr().err
 
 
 def test_one_game_alone_gives_the_same_files():

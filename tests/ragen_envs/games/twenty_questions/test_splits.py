@@ -41,6 +41,11 @@ def test_each_category_gives_as_many_words(split):
             assert load().concepts[word].category == category
 
 
+def test_all_words_are_published_so_none_can_be_sealed():
+    assert [TwentyQuestionsEnv.held_out_size(name) for name in TWENTY_QUESTIONS] == [60, 31]
+    assert not TwentyQuestionsEnv.has_sealed
+
+
 def test_the_deal_is_that_of_a_hash_of_the_name():
     for category, words in load().categories.items():
         ordered = sorted(
