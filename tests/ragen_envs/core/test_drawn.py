@@ -73,7 +73,7 @@ def test_a_game_whose_instances_are_all_public_has_none():
 def test_a_small_game_has_as_few_drawn_instances(monkeypatch):
     all_of_them = make("Sokoban-v0", split="drawn", draw=KEY)
     firsts = [all_of_them.get_instance(seed) for seed in range(3)]
-    monkeypatch.setattr(SokobanEnv, "held_out_size", lambda name: 3)
+    monkeypatch.setattr(SokobanEnv, "held_out_size", lambda *_: 3)
     monkeypatch.setattr(text_game, "_generated", {})
     small = make("Sokoban-v0", split="drawn", draw=KEY)
     assert list(small.load_held_out()) == firsts
