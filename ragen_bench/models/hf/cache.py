@@ -8,16 +8,22 @@ rows, and lets each token attend to its own row up to itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import AttentionInterface, PreTrainedModel
 
 ATTENTION = "ragen_rows"
 """The name of this attention among those of transformers."""
 _COLUMN_STEP = 256
-"""Rows grow by this many columns at once, since growing copies them."""
+"""Rows grow by this many columns at once, or by a quarter, since growing copies them."""
+_ALIGNED = 16
+"""Columns of a mask in memory; CUDA's kernels copy a mask of another multiple."""
+_KERNELS = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+"""Those of CUDA that take a mask, but for cuDNN's, which prepares itself for each new shape."""
 _UNSUPPORTED = ("softcap", "s_aux", "sliding_window", "position_bias")
 """Options of attention that some models use and this one does not implement."""
 
@@ -27,8 +33,13 @@ class RowCache:
 
     def __init__(self, rows: int) -> None:
         self._rows = rows
-        self.columns = 0  # of a row, as soon as each layer is written
+        self._columns = 0
         self._layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns; the memory stays in its place as long as they do not change."""
+        return self._rows, self._columns
 
     def grow(self, rows: int) -> None:
         """Grow to at least `rows` rows, keeping their contents."""
@@ -41,6 +52,19 @@ class RowCache:
                 torch.cat([keys, keys.new_zeros(added, *keys.shape[1:])]),
                 torch.cat([values, values.new_zeros(added, *values.shape[1:])]),
             )
+
+    def reserve(self, columns: int) -> None:
+        """Lengthen the rows to at least so many columns, keeping their contents."""
+        if columns <= self._columns:
+            return
+        width = self._columns
+        columns = max(columns, width + width // 4)
+        self._columns = -(-columns // _COLUMN_STEP) * _COLUMN_STEP
+        for number, layer in self._layers.items():
+            longer = self._allocate(layer)
+            for new, old in zip(longer, layer, strict=True):
+                new[:, :, :width] = old
+            self._layers[number] = longer
 
     def copy(self, source: int, target: int, columns: int) -> None:
         """Copy the first columns of one row to another."""
@@ -56,19 +80,23 @@ class RowCache:
         Return all keys and all values of the layer, each [rows, heads, columns, size].
         """
         cached = self._layers.get(layer)
-        if cached is None or cached[0].shape[2] < self.columns:
-            # Zeros, as attention multiplies masked values by 0, and uninitialised ones may be NaN.
-            keys, values = (
-                part.new_zeros(self._rows, part.shape[1], self.columns, part.shape[3])
-                for part in new
-            )
-            if cached is not None:
-                width = cached[0].shape[2]
-                keys[:, :, :width], values[:, :, :width] = cached
-            cached = self._layers[layer] = keys, values
+        if cached is None:
+            cached = self._layers[layer] = self._allocate(new)
         for whole, part in zip(cached, new, strict=True):
             whole[step.rows, :, step.columns] = part[0].transpose(0, 1)
         return cached
+
+    def _allocate(
+        self, like: tuple[torch.Tensor, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return rows for keys and values with the heads and sizes of others.
+
+        Zeros, as attention multiplies masked values by 0, and uninitialised ones may be NaN.
+        """
+        keys, values = (
+            part.new_zeros(self._rows, part.shape[1], self._columns, part.shape[3]) for part in like
+        )
+        return keys, values
 
 
 @dataclass(frozen=True)
@@ -76,13 +104,13 @@ class Prompts:
     """The new tokens before the last one, of rows with equal numbers of cached and new tokens.
 
     `places` are positions in the packed sequence, row by row, [rows * tokens]. For a single
-    row, `rows` and `places` are slices, which avoids a copy. `seen` is whether a token attends
-    to a column of its row, [tokens, columns].
+    row, `rows` and `places` are slices, which avoids a copy. `bias` is 0 where a token attends
+    to a column of its row, or else minus infinity, [tokens, columns].
     """
 
     rows: slice | torch.Tensor
     places: slice | torch.Tensor
-    seen: torch.Tensor
+    bias: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -91,8 +119,8 @@ class Step:
 
     The packed sequence has the prompts first, then the last token of every row in order. `ids`
     are its token ids, [1, tokens]; `rows` and `columns` have the row of each token and its
-    column there, which is its position, [tokens]. `seen` is whether a row's last token attends
-    to a column, [n, 1, 1, columns].
+    column there, which is its position, [tokens]. `bias` is 0 where a row's last token attends
+    to a column, or else minus infinity, [n, 1, 1, columns].
     """
 
     cache: RowCache
@@ -100,18 +128,19 @@ class Step:
     rows: torch.Tensor
     columns: torch.Tensor
     prompts: Sequence[Prompts]
-    seen: torch.Tensor
+    bias: torch.Tensor
 
 
 def make_step(
     cache: RowCache,
     lengths: Sequence[int],
     new: Sequence[Sequence[int]],
-    device: torch.device | str,
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> Step:
     """Return the pass that reads the new tokens of rows 0 to n - 1, at least one of each row.
 
-    `lengths` are the numbers of cached tokens of each row.
+    `lengths` are the numbers of cached tokens of each row. Device and type are the model's.
     """
     groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
     packed: list[tuple[int, int, int]] = []
@@ -119,38 +148,71 @@ def make_step(
         if count := len(tokens) - 1:
             groups.setdefault((before, count), []).append((row, len(packed)))
         packed += [(token, row, before + i) for i, token in enumerate(tokens[:-1])]
-    prompts = [_make_prompts(*shape, places, device) for shape, places in groups.items()]
+    prompts = [_make_prompts(*shape, places, device, dtype) for shape, places in groups.items()]
     ends = [before + len(tokens) for before, tokens in zip(lengths, new, strict=True)]
     packed += [(new[row][-1], row, end - 1) for row, end in enumerate(ends)]
-    cache.columns = max(cache.columns, -(-max(ends) // _COLUMN_STEP) * _COLUMN_STEP)
+    cache.reserve(max(ends))
     ids, rows, columns = torch.tensor(packed, device=device).T.contiguous()
-    places = torch.arange(max(ends), device=device)
-    seen = places <= columns[-len(ends) :, None, None, None]
-    return Step(cache, ids[None], rows, columns, prompts, seen)
+    bias = _make_last_bias(columns[-len(ends) :], max(ends), dtype)
+    return Step(cache, ids[None], rows, columns, prompts, bias)
+
+
+def make_next_step(
+    cache: RowCache, ids: torch.Tensor, columns: torch.Tensor, width: int, dtype: torch.dtype
+) -> Step:
+    """Return the pass that reads one more token of rows 0 to n - 1, without a copy from the host.
+
+    `ids` and `columns` have the token of each row and its column, below `width`, [n]. A row with
+    a column beyond is not used: it attends to the first `width` ones.
+    """
+    rows = torch.arange(len(ids), device=ids.device)
+    return Step(cache, ids[None], rows, columns, (), _make_last_bias(columns, width, dtype))
 
 
 def _make_prompts(
-    before: int, count: int, places: Sequence[tuple[int, int]], device: torch.device | str
+    before: int,
+    count: int,
+    places: Sequence[tuple[int, int]],
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> Prompts:
     """Return the prompts of one shape, whose places are pairs of row and start."""
     seen = torch.ones(count, before + count, dtype=torch.bool, device=device).tril(before)
+    bias = _make_bias(seen, dtype)
     if len(places) == 1:
         row, start = places[0]
-        return Prompts(slice(row, row + 1), slice(start, start + count), seen)
+        return Prompts(slice(row, row + 1), slice(start, start + count), bias)
     rows, starts = torch.tensor(places, device=device).T
     positions = (starts[:, None] + torch.arange(count, device=device)).flatten()
-    return Prompts(rows, positions, seen)
+    return Prompts(rows, positions, bias)
+
+
+def _make_last_bias(columns: torch.Tensor, width: int, dtype: torch.dtype) -> torch.Tensor:
+    """Return the bias of tokens in these columns of their rows, [n, 1, 1, width]."""
+    places = torch.arange(width, device=columns.device)
+    return _make_bias(places <= columns[:, None, None, None], dtype)
+
+
+def _make_bias(seen: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return 0 where `seen`, and minus infinity elsewhere, with rows that are aligned in memory."""
+    *shape, columns = seen.shape
+    aligned = -(-columns // _ALIGNED) * _ALIGNED
+    bias = torch.full((*shape, aligned), float("-inf"), dtype=dtype, device=seen.device)
+    return bias[..., :columns].masked_fill_(seen, 0)
 
 
 def compute_logits(model: PreTrainedModel, step: Step) -> torch.Tensor:
     """Run a model; return the logits after each row's last token, [n, vocabulary]."""
-    logits: torch.Tensor = model(
-        input_ids=step.ids,
-        position_ids=step.columns[None],
-        use_cache=False,
-        logits_to_keep=len(step.seen),
-        ragen_step=step,
-    ).logits[0]
+    on_cuda = step.ids.device.type == "cuda"
+    kernels: AbstractContextManager[None] = sdpa_kernel(_KERNELS) if on_cuda else nullcontext()
+    with kernels:
+        logits: torch.Tensor = model(
+            input_ids=step.ids,
+            position_ids=step.columns[None],
+            use_cache=False,
+            logits_to_keep=len(step.bias),
+            ragen_step=step,
+        ).logits[0]
     return logits
 
 
@@ -174,10 +236,13 @@ def _attend(
     groups = keys.shape[1]
     # Query heads that share keys are adjacent: [groups, heads of a group, tokens, size].
     query = query[0].view(groups, -1, *query.shape[2:])
+    last = _attend_last(ragen_step.bias, query, keys, values, scaling)
+    if not ragen_step.prompts:
+        return last[None], None
     mixed = query.new_empty(query.shape[2], groups * query.shape[1], values.shape[3])
     for prompts in ragen_step.prompts:
         mixed[prompts.places] = _attend_prompts(prompts, query, keys, values, scaling)
-    mixed[-len(ragen_step.seen) :] = _attend_last(ragen_step.seen, query, keys, values, scaling)
+    mixed[-len(last) :] = last
     return mixed[None], None
 
 
@@ -189,7 +254,7 @@ def _attend_prompts(
     scaling: float | None,
 ) -> torch.Tensor:
     """Return [rows * tokens, heads, size] for the tokens of prompts."""
-    count, columns = prompts.seen.shape
+    count, columns = prompts.bias.shape
     groups, heads, _, size = query.shape
     query = query[:, :, prompts.places].reshape(groups, heads, -1, count, size).movedim(2, 0)
     rows = len(query)
@@ -197,7 +262,7 @@ def _attend_prompts(
         query.flatten(0, 1),
         keys[prompts.rows, :, :columns].flatten(0, 1)[:, None].expand(-1, heads, -1, -1),
         values[prompts.rows, :, :columns].flatten(0, 1)[:, None].expand(-1, heads, -1, -1),
-        attn_mask=prompts.seen.expand(rows * groups, heads, -1, -1),
+        attn_mask=prompts.bias.to(query.dtype).expand(rows * groups, heads, -1, -1),
         scale=scaling,
     )
     mixed = mixed.reshape(rows, groups, heads, count, -1).movedim(3, 1)
@@ -205,7 +270,7 @@ def _attend_prompts(
 
 
 def _attend_last(
-    seen: torch.Tensor,
+    bias: torch.Tensor,
     query: torch.Tensor,
     keys: torch.Tensor,
     values: torch.Tensor,
@@ -214,15 +279,16 @@ def _attend_last(
     """Return [n, heads, size] for the last token of each row.
 
     The heads of a group take the place of a sequence's tokens, as they read the same keys. So no
-    keys are repeated, which would take most of the time.
+    keys are repeated, which would take most of the time. (`enable_gqa` would repeat them here, as
+    CUDA's kernels for it take no mask.)
     """
-    count, columns = len(seen), seen.shape[-1]
+    count, columns = len(bias), bias.shape[-1]
     query = query[:, :, -count:].permute(2, 0, 1, 3)
     mixed = torch.nn.functional.scaled_dot_product_attention(
         query,
         keys[:count, :, :columns],
         values[:count, :, :columns],
-        attn_mask=seen.expand(-1, query.shape[1], query.shape[2], -1),
+        attn_mask=bias.to(query.dtype).expand(-1, query.shape[1], query.shape[2], -1),
         scale=scaling,
     )
     return mixed.flatten(1, 2)

@@ -1,6 +1,7 @@
 """The decode loop: each step samples one more token of every active generation.
 
 Batching is continuous: generations are in rows of keys and values, refilled as soon as one is free.
+On a GPU several steps run between two looks of the host, which cuts what was sampled after an end.
 Models whose cache is not one row of keys and values per generation decode in waves.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +17,10 @@ import torch
 from numpy.typing import NDArray
 
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf.cache import RowCache, compute_logits, make_step
+from ragen_bench.models.hf.cache import RowCache, compute_logits, make_next_step, make_step
+from ragen_bench.models.hf.graphs import StepGraphs
 from ragen_bench.models.hf.loading import LoadedModel
-from ragen_bench.models.hf.sampling import Ending, Generation, sample_tokens
+from ragen_bench.models.hf.sampling import Ending, Generation, TokenSampler
 from ragen_envs.core.instances import RandomStream
 
 if TYPE_CHECKING:
@@ -31,6 +34,15 @@ _STEP_TOKENS = 4096
 """Maximum tokens of a step that another prompt may join, to limit memory."""
 _MIN_SAVING = 32
 """A prompt waits one step for another one if that saves reading this many tokens."""
+_STEPS_ON_GPU = 8
+"""Steps between two copies to the host; a row whose answer has ended waits for the next one."""
+_MIN_ROWS, _MIN_COLUMNS = 8, 256
+"""Smallest numbers that several steps are padded to, so that few shapes have to be captured."""
+_MIN_CAPTURED = 4
+"""Steps that must be left of a block to make a graph for them."""
+
+Sampled = tuple[Sequence[Generation], list[list[int]], list[list[float]]]
+"""Generations, the tokens sampled for each and, if asked for, their log-probabilities."""
 
 
 class RowTokens:
@@ -124,19 +136,32 @@ def assign_rows(prompts: Sequence[Ids], free: list[int], tokens: RowTokens) -> l
     return [free[places[number]] for number in range(len(prompts))]
 
 
+def round_up(count: int, least: int) -> int:
+    """Return the next power of two or the middle between two of them, at least `least`."""
+    step = max(least, 1 << max(0, count.bit_length() - 2))
+    return -(-count // step) * step
+
+
 class RowBatch:
     """Decodes generations in rows; none waits for the end of another one.
 
-    A free row is taken in the next step: its prompt is read in the same pass that decodes the
-    others. A prefix that any row holds, such as a conversation's earlier turns, is not read
-    again. The model is one for which `enable_rows` succeeded.
+    A free row is taken in the next block of steps: its prompt is read in the same pass that
+    decodes the others. A prefix that any row holds, such as a conversation's earlier turns, is
+    not read again. The model is one for which `enable_rows` succeeded.
+
+    A block has one step, or up to `steps`. Then rows and columns are padded to a few shapes, and
+    on a GPU each shape's step after the first one, which may read prompts, is a CUDA graph.
     """
 
-    def __init__(self, model: PreTrainedModel, slots: int, reuse: bool) -> None:
-        self._model = model
+    def __init__(
+        self, model: PreTrainedModel, sampler: TokenSampler, slots: int, steps: int, reuse: bool
+    ) -> None:
+        self._model, self._sampler, self._steps = model, sampler, steps
         self._rows: list[Generation | None] = [None] * slots
         self._tokens = RowTokens(slots, reuse)
         self._cache = RowCache(slots)
+        self._more_prompts = False
+        self.graphs = StepGraphs(model.device)
 
     def grow(self, slots: int) -> None:
         """Grow to at least `slots` rows, keeping their contents."""
@@ -163,25 +188,66 @@ class RowBatch:
                 generation.unread = generation.prompt[count:]
                 self._tokens.put(row, generation.prompt[:count])
                 self._rows[row] = generation
+        self._more_prompts = bool(waiting) and None in self._rows
         self._move_to_front()
 
-    def read(self) -> tuple[Sequence[Generation], torch.Tensor]:
-        """Read the unread tokens of all occupied rows, in one pass without padding."""
+    def advance(self, limit: int) -> Sampled:
+        """Sample the next tokens of all occupied rows; none has `limit` tokens before."""
         active = [generation for generation in self._rows if generation]
-        step = make_step(
-            self._cache,
-            self._tokens.lengths[: len(active)],
-            [generation.unread for generation in active],
-            self._model.device,
-        )
-        logits = compute_logits(self._model, step)
-        for row, generation in enumerate(active):
-            self._tokens.append(row, generation.unread)
-        return active, logits
+        longest = max(limit - len(one.ids) for one in active)
+        # A prompt that has a free row is not kept waiting.
+        steps = 1 if self._more_prompts else min(self._steps, longest)
+        lengths = self._tokens.lengths
+        ends = [length + len(one.unread) for length, one in zip(lengths, active, strict=False)]
+        rows, columns = len(active), max(ends) + steps - 1
+        if self._steps > 1:
+            rows = min(round_up(rows, _MIN_ROWS), len(self._rows))
+            columns = round_up(columns, _MIN_COLUMNS)
+        # Unused rows go along, and write behind their contents.
+        self._cache.reserve(max(columns, max(lengths[:rows]) + steps))
+        self.graphs.keep_for(self._cache.shape)
+        device, dtype = self._model.device, self._model.dtype
+        # All copies to the device are before the first pass, as each would wait for it.
+        uniforms = self._sampler.draw(active, steps, rows, device)
+        spare = rows - len(active)
+        sampled: list[tuple[torch.Tensor, ...]] = []
+        if any(len(one.unread) > 1 for one in active):
+            places = torch.tensor(ends + lengths[len(active) : rows], device=device)
+            unread = [one.unread for one in active]
+            step = make_step(self._cache, lengths[: len(active)], unread, device, dtype)
+            logits = compute_logits(self._model, step)
+            sampled = [self._sampler.choose(logits, uniforms[0, : len(active)])]
+            ids = torch.nn.functional.pad(sampled[0][0], (0, spare))
+        else:
+            last = [one.unread[0] for one in active] + [0] * spare
+            ids, places = torch.tensor([last, lengths[:rows]], device=device)
+        following = partial(self._follow, columns)
+        for number in range(len(sampled), steps):
+            inputs = ids, places, uniforms[number]
+            capture = steps - number >= _MIN_CAPTURED
+            sampled.append(self.graphs.run((rows, columns), following, inputs, capture=capture))
+            if len(sampled) < steps:
+                ids, places = sampled[-1][0], places + 1
+        for row, one in enumerate(active):
+            self._tokens.append(row, one.unread)
+        return active, *_copy_to_host(sampled, len(active))
+
+    def _follow(
+        self, columns: int, ids: torch.Tensor, places: torch.Tensor, uniforms: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
+        """Read one token in each row at its place, and sample the next ones."""
+        step = make_next_step(self._cache, ids, places, columns, self._model.dtype)
+        return self._sampler.choose(compute_logits(self._model, step), uniforms)
 
     def release(self, ended: Sequence[Generation]) -> Sequence[Generation]:
         """Free the rows of ended generations; the rows keep their keys and values."""
         ended_set = set(ended)
+        for row, one in enumerate(self._rows):
+            if one:
+                *read, last = one.unread
+                if read:
+                    self._tokens.append(row, read)
+                    one.unread = [last]
         self._rows = [None if one in ended_set else one for one in self._rows]
         return ended
 
@@ -196,6 +262,20 @@ class RowBatch:
                 self._rows[hole], self._rows[last] = self._rows[last], None
 
 
+def _copy_to_host(
+    sampled: Sequence[tuple[torch.Tensor, ...]], count: int
+) -> tuple[list[list[int]], list[list[float]]]:
+    """Return the tokens of the first rows, and their log-probabilities if there are any.
+
+    It is the only wait for the device.
+    """
+    tokens, *scored = (
+        torch.stack([one[:count] for one in several], dim=1).tolist()
+        for several in zip(*sampled, strict=True)
+    )
+    return tokens, scored[0] if scored else []
+
+
 class WaveBatch:
     """Decodes one generation per slot; the next wave waits for the longest of them.
 
@@ -203,8 +283,9 @@ class WaveBatch:
     model's own `generate`, so that any cache works.
     """
 
-    def __init__(self, loaded: LoadedModel, slots: int) -> None:
+    def __init__(self, loaded: LoadedModel, sampler: TokenSampler, slots: int) -> None:
         self._model, self._pad, self._slots = loaded.model, loaded.pad, slots
+        self._sampler = sampler
         self._wave: list[Generation] = []
         self._ended: set[Generation] = set()
 
@@ -230,8 +311,11 @@ class WaveBatch:
             custom_generate=_return_state,
         )
 
-    def read(self) -> tuple[Sequence[Generation], torch.Tensor]:
-        """Read the prompts or, later, the last token of each generation, ended ones included."""
+    def advance(self, limit: int) -> Sampled:  # noqa: ARG002 - as of RowBatch
+        """Sample the next token of each generation that has not ended.
+
+        The prompts are read or, later, the last token of each, ended ones included.
+        """
         first = not self._wave[0].ids
         if not first:
             last = [[one.ids[-1]] for one in self._wave]
@@ -247,7 +331,10 @@ class WaveBatch:
         update = self._model._update_model_kwargs_for_generation  # noqa: SLF001
         self._state = update(outputs, self._state)
         active = [row for row, one in enumerate(self._wave) if one not in self._ended]
-        return [self._wave[row] for row in active], outputs.logits[active, -1]
+        generations = [self._wave[row] for row in active]
+        uniforms = self._sampler.draw(generations, 1, len(active), self._model.device)
+        sampled = self._sampler.choose(outputs.logits[active, -1], uniforms[0])
+        return generations, *_copy_to_host([sampled], len(active))
 
     def release(self, ended: Sequence[Generation]) -> Sequence[Generation]:
         """Return the whole wave when its last generation has ended."""
@@ -271,7 +358,8 @@ class Decoder:
     generation depends on the others only by the rounding of matrix products. The sampling's
     seed is not read, as each generation has its own stream. `log_probs` records those of the
     sampled tokens, and needs a temperature above 0. With `reuse`, common prefixes of prompts
-    are read only once.
+    are read only once. `steps` is the number of steps between two looks of the host; by default
+    one on a CPU, where a step costs as much as its rows, and more on a GPU.
     """
 
     def __init__(
@@ -282,12 +370,18 @@ class Decoder:
         *,
         log_probs: bool = False,
         reuse: bool = True,
+        steps: int | None = None,
     ) -> None:
-        self._temperature, self._log_probs = sampling.temperature, log_probs
         self.ending = Ending(loaded.tokenizer, loaded.ends, sampling)
         self._waiting: deque[Generation] = deque()
-        rows = None if loaded.waves else RowBatch(loaded.model, slots, reuse)
-        self._batch = rows or WaveBatch(loaded, slots)
+        sampler = TokenSampler(sampling.temperature, log_probs=log_probs)
+        if steps is None:
+            steps = 1 if loaded.model.device.type == "cpu" else _STEPS_ON_GPU
+        self._batch: RowBatch | WaveBatch = (
+            WaveBatch(loaded, sampler, slots)
+            if loaded.waves
+            else RowBatch(loaded.model, sampler, slots, steps, reuse)
+        )
 
     def grow(self, slots: int) -> None:
         """Allow at least `slots` active generations, keeping the cache."""
@@ -313,15 +407,16 @@ class Decoder:
 
     def _step(self) -> Sequence[Generation]:
         self._batch.admit(self._waiting)
-        active, logits = self._batch.read()
-        chosen = sample_tokens(logits, [one.stream for one in active], self._temperature)
-        # The only wait for the device in a step.
-        for generation, token in zip(active, chosen.tolist(), strict=True):
-            generation.ids.append(token)
-            generation.unread = [token]
-        if self._log_probs:
-            log_probs = torch.log_softmax(logits.float() / self._temperature, dim=-1)
-            sampled = log_probs.gather(1, chosen[:, None])[:, 0].tolist()
-            for generation, log_prob in zip(active, sampled, strict=True):
-                generation.log_probs.append(log_prob)
-        return self._batch.release([one for one in active if self.ending.is_finished(one.ids)])
+        active, tokens, log_probs = self._batch.advance(self.ending.limit)
+        ended = []
+        for number, (generation, ids) in enumerate(zip(active, tokens, strict=True)):
+            known = len(generation.ids)
+            generation.ids += ids
+            end = self.ending.find_end(generation.ids, known)
+            if end is not None:
+                del generation.ids[end:]
+                ended.append(generation)
+            generation.unread = generation.ids[known:]
+            if log_probs:
+                generation.log_probs += log_probs[number][: len(generation.unread)]
+        return self._batch.release(ended)

@@ -97,7 +97,7 @@ def _run_by_rows(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
     logits, start = [], 0
     for end in _ENDS:
         new = [ids[start:end][::-1], ids[start:end]]
-        step = make_step(cache, [start, start], new, model.device)
+        step = make_step(cache, [start, start], new, model.device, model.dtype)
         logits.append(compute_logits(model, step)[1].float())
         start = end
     return torch.stack(logits)

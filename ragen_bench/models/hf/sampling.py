@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _TAIL_TOKENS = 16
 """Last tokens in which the stop text is searched; no tokenizer needs as many for it."""
 _CACHED_TAILS = 1 << 14
+_DRAWN = 64
+"""Random numbers that an answer draws at once."""
 
 
 @dataclass(eq=False)
@@ -35,6 +37,15 @@ class Generation:
     ids: list[int] = field(default_factory=list)
     log_probs: list[float] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
+    _uniforms: list[float] = field(default_factory=list)
+
+    def uniforms(self, count: int) -> list[float]:
+        """Return the random numbers in [0, 1] that choose the next `count` tokens."""
+        begin, end = len(self.ids), len(self.ids) + count
+        if (lacking := end - len(self._uniforms)) > 0:
+            words = self.stream.words(max(lacking, _DRAWN))
+            self._uniforms += [word / 2**64 for word in words]
+        return self._uniforms[begin:end]
 
 
 def make_stream(request: Request, sampling: Sampling) -> RandomStream:
@@ -42,20 +53,51 @@ def make_stream(request: Request, sampling: Sampling) -> RandomStream:
     return RandomStream("sampling", sampling.seed, request.key)
 
 
-def sample_tokens(
-    logits: torch.Tensor, streams: Sequence[RandomStream], temperature: float
-) -> torch.Tensor:
+def sample_tokens(logits: torch.Tensor, uniforms: torch.Tensor, temperature: float) -> torch.Tensor:
     """Return the next token of each row of logits, [rows, vocabulary].
 
-    Inverse transform sampling; at temperature 0 the likeliest token, without random numbers.
+    Inverse transform sampling by numbers in [0, 1], [rows], in double precision; at temperature
+    0 the likeliest token.
     """
     if temperature == 0:
         return logits.argmax(dim=-1)
-    uniforms = torch.tensor([stream.word() / 2**64 for stream in streams], dtype=torch.float64)
     # In double precision, so that the sum over a large vocabulary is 1 to 1e-12.
     cumulative = torch.softmax(logits.double() / temperature, dim=-1).cumsum(dim=-1)
-    chosen = torch.searchsorted(cumulative, uniforms.to(logits.device)[:, None], right=True)
+    chosen = torch.searchsorted(cumulative, uniforms[:, None], right=True)
     return chosen[:, 0].clamp(max=logits.shape[1] - 1)
+
+
+class TokenSampler:
+    """Chooses tokens on the device.
+
+    Args:
+        temperature: Temperature; at 0 no random numbers are drawn.
+        log_probs: Return log-probabilities too, which needs a temperature above 0.
+    """
+
+    def __init__(self, temperature: float, *, log_probs: bool) -> None:
+        self._temperature, self._log_probs = temperature, log_probs
+
+    def draw(
+        self, generations: Sequence[Generation], count: int, rows: int, device: torch.device
+    ) -> torch.Tensor:
+        """Return the random numbers of the next `count` tokens, [count, rows].
+
+        Those of rows beyond the generations are 0.
+        """
+        if self._temperature == 0:
+            return torch.zeros(count, rows, dtype=torch.float64, device=device)
+        drawn = [one.uniforms(count) for one in generations]
+        drawn += [[0.0] * count] * (rows - len(drawn))
+        return torch.tensor(drawn, dtype=torch.float64).T.contiguous().to(device)
+
+    def choose(self, logits: torch.Tensor, uniforms: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return a token for each row of logits and, if asked for, its log-probability."""
+        chosen = sample_tokens(logits, uniforms, self._temperature)
+        if not self._log_probs:
+            return (chosen,)
+        log_probs = torch.log_softmax(logits.float() / self._temperature, dim=-1)
+        return chosen, log_probs.gather(1, chosen[:, None])[:, 0]
 
 
 class Ending:
@@ -71,13 +113,32 @@ class Ending:
 
     def is_stopped(self, sampled: Sequence[int]) -> bool:
         """Return whether the last token ends the turn, or completes the stop text."""
-        if sampled[-1] in self._ends:
-            return True
-        return self._stop != "" and self._tail_has_stop(tuple(sampled[-_TAIL_TOKENS:]))
+        return sampled[-1] in self._ends or self._has_stop(sampled, len(sampled), len(sampled))
 
     def is_finished(self, sampled: Sequence[int]) -> bool:
         """Return whether a generation has stopped or reached its limit."""
         return len(sampled) >= self.limit or self.is_stopped(sampled)
+
+    def find_end(self, sampled: Sequence[int], known: int) -> int | None:
+        """Return how many tokens a generation has at its end, or None if it is not finished.
+
+        It was not finished after `known` tokens.
+        """
+        last = min(len(sampled), self.limit)
+        may_stop = self._has_stop(sampled, known + 1, last)
+        for end in range(known + 1, last + 1):
+            if (
+                end == self.limit
+                or sampled[end - 1] in self._ends
+                or (may_stop and self._has_stop(sampled, end, end))
+            ):
+                return end
+        return None
+
+    def _has_stop(self, sampled: Sequence[int], first: int, last: int) -> bool:
+        """Return whether the stop text is completed by one of the tokens `first` to `last`."""
+        tail = tuple(sampled[max(0, first - _TAIL_TOKENS) : last])
+        return self._stop != "" and self._tail_has_stop(tail)
 
     def make_completion(self, prompt_tokens: int, sampled: Sequence[int]) -> Completion:
         """Return the completion of a finished generation's token ids."""

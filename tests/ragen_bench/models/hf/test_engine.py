@@ -15,6 +15,7 @@ from ragen_bench.models.base import ask_all
 from ragen_bench.models.hf import cache as hf_cache
 from ragen_bench.models.hf import decoding
 from ragen_bench.models.hf.model import HFModel, SlotEngine
+from ragen_envs.core.instances import RandomStream
 
 from ..hf_models import Reference, request, save_tiny
 
@@ -108,6 +109,49 @@ def test_answers_are_those_of_decoding_each_alone(
         assert answer == reference.complete(asked, sampling)
 
 
+def decode(model, prompts, sampling, slots, steps):
+    """Decode prompts, two of which come later, and return the tokens and log-probabilities."""
+    decoder = decoding.Decoder(model._loaded, sampling, slots, log_probs=True, steps=steps)
+    streams = [RandomStream("test", number) for number in range(len(prompts))]
+    first = [decoder.submit(*pair) for pair in zip(prompts[2:], streams[2:], strict=True)]
+    ended = list(decoder.collect())
+    later = [decoder.submit(*pair) for pair in zip(prompts[:2], streams[:2], strict=True)]
+    while len(ended) < len(prompts):
+        ended += decoder.collect()
+    return [(one.ids, one.log_probs) for one in (*later, *first)], decoder
+
+
+@pytest.mark.parametrize("steps", [2, 8, 64])
+@pytest.mark.parametrize("slots", [3, 9, 16])
+@pytest.mark.parametrize(("temperature", "stop"), [(1.0, "a"), (1.0, ""), (0.3, "</answer>")])
+def test_steps_without_a_look_of_the_host_sample_the_same_tokens(
+    model, slots, steps, temperature, stop
+):
+    sampling = Sampling(temperature, 21, stop, seed=0)
+    texts = [OBSERVATIONS[number % 4] + str(number) for number in range(11)]
+    prompts = [model._loaded.chat.tokenize(request("", text).messages) for text in texts]
+    wanted, _ = decode(model, prompts, sampling, slots, 1)
+    found, decoder = decode(model, prompts, sampling, slots, steps)
+    assert [ids for ids, _ in found] == [ids for ids, _ in wanted]
+    for (ids, log_probs), (_, expected) in zip(found, wanted, strict=True):
+        assert len(log_probs) == len(ids)
+        assert log_probs == pytest.approx(expected, abs=1e-5)
+    assert decoder._batch._tokens.lengths != [0] * slots
+
+
+def test_the_host_looks_once_a_block(model, passes, monkeypatch):
+    looks = []
+    plain = decoding._copy_to_host
+    monkeypatch.setattr(
+        decoding, "_copy_to_host", lambda *given: looks.append(len(given[0])) or plain(*given)
+    )
+    prompts = [[3, 4, 5 + number] for number in range(4)]
+    ((first, _), *_), _ = decode(model, prompts, Sampling(1.0, 21, "", 0), 8, 8)
+    assert sum(looks) == len(passes)
+    assert looks[0] == 8
+    assert len(first) > 8
+
+
 def sized(model, sampling):
     """Requests by the length of their answers."""
     requests = [request(f"key {i}", "Wet.") for i in range(16)]
@@ -179,9 +223,9 @@ def check_rows(model, engine):
         ids = rows._tokens._ids[number, :length].tolist()
         if ids:
             alone = hf_cache.RowCache(1)
-            hf_cache.compute_logits(
-                model._loaded.model, hf_cache.make_step(alone, [0], [ids], "cpu")
-            )
+            network = model._loaded.model
+            step = hf_cache.make_step(alone, [0], [ids], network.device, network.dtype)
+            hf_cache.compute_logits(network, step)
             for layer, parts in rows._cache._layers.items():
                 for held, expected in zip(parts, alone._layers[layer], strict=True):
                     found = held[number, :, :length]
