@@ -1,5 +1,7 @@
 import gc
+import operator
 import os
+import re
 import signal
 import sys
 
@@ -9,18 +11,41 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from ragen_envs.registration import GAMES, IDS
+
 # A shell that starts `make test` in the background lets it ignore Ctrl-C, and what the tests start
 # would inherit that; some of them look at how a program ends by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Two busy cores must not fail a property, so nothing here is measured by the clock.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("suite"), max_examples=25)
 settings.load_profile("suite")
 
 # What others do not offer for newer Pythons: gem-llm is for those up to 3.12.0, verl below 3.13.
 collect_ignore = ["ragen_envs/peers"] if sys.version_info >= (3, 12) else []
 if sys.version_info >= (3, 13):
     collect_ignore += ["ragen_starpo", "scripts"]
+
+
+_WHOLLY_SLOW = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", re.MULTILINE)
+_FAST_IDS = {game.ids[0] for game in GAMES}
+_FAST_IDS_OF_BRIDGES = {"ragen/Bandit-v0", "ragen/Sokoban-v0", "ragen/FrozenLake-v0"}
+
+
+def pytest_configure(config):
+    """Try a quarter of the examples of each property where the slow tests are left out."""
+    if "not slow" in config.option.markexpr:
+        settings.load_profile("fast")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import no file of which `make check` runs nothing: some load PyTorch, Ray or a browser."""
+    if "not slow" not in config.option.markexpr:
+        return None
+    if collection_path.suffix == ".py":
+        return bool(_WHOLLY_SLOW.search(collection_path.read_text(encoding="utf-8"))) or None
+    return ("not ray" in config.option.markexpr and collection_path.name == "cluster") or None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -34,9 +59,25 @@ def pytest_collection():
         gc.freeze()
 
 
+def _is_of_a_slow_id(item):
+    if not hasattr(item, "callspec"):
+        return False
+    names = {value for value in item.callspec.params.values() if isinstance(value, str)}
+    ids = {name if "/" in name else f"ragen/{name}" for name in names} & {*IDS}
+    return bool(ids - (_FAST_IDS_OF_BRIDGES if "integrations" in item.path.parts else _FAST_IDS))
+
+
 def pytest_collection_modifyitems(items):
-    """Mark the tests that need a browser, Ray or vLLM, see the markers in pyproject.toml."""
+    """Mark the tests that need a browser, Ray or vLLM, see the markers in pyproject.toml.
+
+    A test that is repeated for ids is fast for the first id of each game, or for those of three
+    games where it plays through a bridge, and slow for the others.
+    """
+    function_of = operator.attrgetter("path", "originalname")
+    first = {function_of(item) for item in items if not _is_of_a_slow_id(item)}
     for item in items:
+        if _is_of_a_slow_id(item) and function_of(item) in first:
+            item.add_marker("slow")
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
         if "vllm" in item.path.parent.name or item.path.name.startswith("test_vllm"):

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,11 @@ FOLDERS = ("docs", "leaderboard", "skills")
 PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in (ROOT / name).rglob("*.md"))]
 BLOCK = re.compile(r"^ *```\w*(?: title=.*?)?\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 LINE = re.compile(r"^ *(?:\w*\$ +)?(?:\w+=\S+ +)*(ragen-(?:bench|envs|train) .*)", re.MULTILINE)
-PARSERS = {"ragen-bench": bench_parser, "ragen-envs": envs_parser, "ragen-train": train_parser}
+PARSERS = {
+    "ragen-bench": cache(bench_parser),
+    "ragen-envs": cache(envs_parser),
+    "ragen-train": cache(train_parser),
+}
 
 
 def command_lines(page):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable
+from functools import cache
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,6 +14,7 @@ from ragen_bench.pages import formats
 from ragen_bench.pages.escaping import escape_invisible_lines
 
 
+@cache  # compiling the templates takes longer than rendering a short report
 def page_environment(package: str, *filters: Callable[..., object]) -> Environment:
     """Return the Jinja environment of a package's pages, which extend `frame.html`.
 

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
+from ragen_envs.core.protocol import RESPONSE_FORMATS
 from ragen_envs.registration import load_class
+from tests.cases import examples, first_fast
 from tests.ragen_envs.playing import oracle, play
 from tests.ragen_envs.support import ID_FORMATS, ID_SPLITS, IDS, held_out_size, make, state_in
 
@@ -130,8 +132,9 @@ hostile = st.one_of(
 )
 
 
-@pytest.mark.parametrize(("id_", "form"), ID_FORMATS)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("form", first_fast(RESPONSE_FORMATS))
+@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 @given(answers=st.lists(hostile, min_size=1, max_size=6), seed=st.integers(0, 255))
 def test_every_id_survives_hostile_text(id_, form, answers, seed):
     env = make(id_, split="val", response_format=form)

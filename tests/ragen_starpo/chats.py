@@ -9,6 +9,7 @@ import importlib.metadata
 from functools import cache
 from typing import NamedTuple
 
+import pytest
 from tokenizers import Tokenizer
 from tokenizers.normalizers import NFC
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
@@ -91,6 +92,13 @@ RANKS = {
 def file_of(ranks):
     files = importlib.metadata.files(ranks.package)
     return next(str(file.locate()) for file in files if str(file) == ranks.file)
+
+
+FAMILIES = [
+    pytest.param(family, marks=[pytest.mark.slow] if family in RANKS else [])
+    for family in TEMPLATES
+]
+"""The families of `TEMPLATES`; it takes seconds to make a tokenizer of ranks."""
 
 
 @cache

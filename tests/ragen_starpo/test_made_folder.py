@@ -9,6 +9,7 @@ from ragen_starpo.cli import main
 from ragen_starpo.made_folder import MadeFolder, check_place
 from ragen_starpo.small_model import Shape, make_small_model
 from ragen_starpo.warm_start import WarmStartSettings, warm_start
+from tests.cases import first_fast
 
 pytestmark = pytest.mark.xdist_group("verl")
 BY = {"command": "test", "seed": 0, "envs": ("a",)}
@@ -83,7 +84,7 @@ def test_the_commands_that_make_models(small, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "a/model.safetensors").read_bytes() == weights
 
 
-@pytest.mark.parametrize("every", [0, 1])
+@pytest.mark.parametrize("every", first_fast([0, 1]))
 def test_a_warm_start_is_recorded_and_made_again(small, tmp_path, every):
     begun = tmp_path / "begun"
     with MadeFolder(begun, {"command": "small-model"}).write() as draft:

@@ -15,6 +15,7 @@ from ragen_envs.games.webshop.failures import _turns_to_win
 from ragen_envs.games.webshop.goals import price_of
 from ragen_envs.games.webshop.pages import click, labels, option_labels, run_search
 from ragen_envs.games.webshop.reward import reward_of
+from tests.cases import examples
 from tests.ragen_bench.analysis.support import moves, played
 
 PUSHES = {"Up": (-1, 0), "Down": (1, 0), "Left": (0, -1), "Right": (0, 1)}
@@ -58,7 +59,7 @@ class Room:
         return False
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(
     st.sampled_from(["Sokoban", "SokobanCoord"]),
     st.integers(0, 255),
@@ -100,7 +101,7 @@ def odds_of(lake, slip, square, plan):
     return odds
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 255), st.integers(0, 31), st.text("UDLR", min_size=2, max_size=4))
 def test_the_chance_of_the_last_turn_is_that_of_counting_rolls(index, sample, letters):
     """After the last turn there is no further play; only a turn that ended may be added to."""

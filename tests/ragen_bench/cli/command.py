@@ -14,7 +14,7 @@ _PATIENCE = 300
 _STREAMS = {"stdin": "r", "stdout": "w", "stderr": "w"}
 # Imports are most of a short command's time. A server has made them, and forks for each command.
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["ragen_bench.api", "openai"])
+_FORKS.set_forkserver_preload(["ragen_bench.api", "openai", "tests.ragen_bench.cli.preloaded"])
 
 
 def run(*arguments, cwd, stdin="", **environment):

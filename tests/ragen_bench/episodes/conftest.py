@@ -14,7 +14,7 @@ from tests.ragen_bench.episodes.replayed import (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def configs():
     model = resolve("random")
     forms = ("think", "answer", "plain")
@@ -23,7 +23,7 @@ def configs():
     }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def records():
     return [
         play(env, index, index % 3, mixed(RandomStream("replay", env, index)))

@@ -13,6 +13,8 @@ from tests.ragen_bench.episodes.replayed import (
     with_changes,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.slow
 def test_the_configuration_is_recomputed(configs):

@@ -7,10 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_bench.models import Completion
+from tests.cases import examples
 from tests.ragen_bench.episodes.replayed import (
     play,
     problem_of,
 )
+
+pytestmark = pytest.mark.slow
 
 
 def changed(value):
@@ -42,7 +45,7 @@ def test_a_missing_field_is_found(configs, records):
             assert problem_of(configs["think"], record), path
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(data=st.data())
 def test_a_changed_field_is_found(configs, records, data):
     record = copy.deepcopy(data.draw(st.sampled_from(records), label="record"))
@@ -138,7 +141,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(data=st.data())
 def test_nothing_ends_in_a_traceback(configs, records, data):
     record = copy.deepcopy(data.draw(st.sampled_from(records)))

@@ -65,6 +65,7 @@ def test_a_hundred_megabytes_are_read_in_thirty(honest, large):
     assert done.stdout.endswith(" 64 64\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_limit_is_one(honest, large, tmp_path):
     """A line that is held as a whole does not fit into 5 MB."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.leaderboard import verify
 from ragen_bench.runs.json_lines import to_line
+from tests.cases import examples
 from tests.ragen_bench.leaderboard.entries import (
     entry_json,
     records,
@@ -58,7 +59,7 @@ def nearby(old):
 
 
 @pytest.mark.slow
-@settings(max_examples=90, deadline=None)
+@settings(max_examples=examples(90), deadline=None)
 @given(data=st.data())
 def test_a_changed_field_of_an_episode(honest, copied, data):
     found = records(honest)
@@ -73,7 +74,8 @@ def test_a_changed_field_of_an_episode(honest, copied, data):
         assert path[-1] == "answer"
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_of_an_episode(honest, copied, data):
     lines = [to_line(record) for record in records(honest)]
@@ -90,7 +92,7 @@ def test_a_changed_byte_of_an_episode(honest, copied, data):
             assert turn == {name: other[name] for name in turn}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_a_changed_byte_of_the_packed_file(honest, copied, data):
     write_entry(copied, entry_json(honest))
@@ -104,7 +106,7 @@ def test_a_changed_byte_of_the_packed_file(honest, copied, data):
     assert verify(copied).verified == (place in (8, 9))
 
 
-@settings(max_examples=90, deadline=None)
+@settings(max_examples=examples(90), deadline=None)
 @given(data=st.data())
 def test_a_changed_field_of_the_entry(honest, copied, data):
     entry = entry_json(honest)

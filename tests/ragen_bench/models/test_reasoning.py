@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ragen_bench.models import Completion
 from ragen_bench.models.reasoning import stop_text, without_reasoning
+from tests.cases import examples
 from tests.work import CountedText
 
 UP = "<answer>Up</answer>"
@@ -73,7 +74,7 @@ def test_no_stop_text_where_thoughts_may_repeat_the_format():
     assert stop_text("think", False) == stop_text("plain", False) == "</answer>"
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(PIECES, max_size=9).map("".join), st.sampled_from(["", "r", "a</think>b"]))
 def test_no_tag_is_kept_and_the_function_is_idempotent(text, reasoning):
     once = without_reasoning(Completion(text, 1, 2, "length", reasoning), "answer")

@@ -4,6 +4,7 @@ from gymnasium.error import ResetNeeded
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.core.protocol import RESPONSE_FORMATS
+from tests.cases import first_fast
 from tests.ragen_envs.support import (
     ID_FORMATS,
     IDS,
@@ -92,7 +93,7 @@ def test_the_oracle_reaches_a_ceiling_of_one_everywhere(id_, split):
         assert info["score"] == 1.0
 
 
-@pytest.mark.parametrize("id_", IDS)
+@pytest.mark.parametrize("id_", first_fast(IDS))
 def test_the_random_player_stays_below_the_oracle(id_):
     def mean(answer):
         env = make(id_, split="val")

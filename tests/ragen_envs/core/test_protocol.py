@@ -18,6 +18,7 @@ from ragen_envs.core.protocol import (
     format_answer,
     instructions,
 )
+from tests.cases import examples
 from tests.ragen_envs.support import make
 
 ACTIONS = ("Up", "Down", "Left", "Right")
@@ -71,7 +72,7 @@ def reference_read(answer, response_format):
     return Parsed(True, tuple(known), len(known) == len(words), words == ["action", "action"])
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(answers, st.sampled_from(RESPONSE_FORMATS))
 @example("<answer>", "answer")
 @example("<think></think><answer></answer>", "think")

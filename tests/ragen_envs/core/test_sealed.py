@@ -35,18 +35,31 @@ def all_of(env):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("id_", SEALABLE)
-def test_256_different_instances_of_the_sealed_part(id_):
-    env = make(id_, split="sealed")
-    found = all_of(env)
+def test_a_key_decides_256_different_instances_and_their_noise(id_, monkeypatch):
+    first = make(id_, split="sealed")
+    found = all_of(first)
     assert {instance.part for instance in found} == {"sealed"}
     assert len({instance.digest for instance in found}) == 256
-    assert env.get_instance(256 + 7) is found[7]
-    info = env.reset(seed=256 + 7)[1]
+    assert first.get_instance(256 + 7) is found[7]
+    info = first.reset(seed=256 + 7)[1]
     assert (info["instance"], info["index"]) == (found[7].digest, 7)
     public = {
         instance.digest for split in SHIPPED_SPLITS for instance in all_of(make(id_, split=split))
     }
     assert not public & {instance.digest for instance in found}
+
+    monkeypatch.setenv("RAGEN_SEALED_KEY", OTHER)
+    second = make(id_, split="sealed")
+    assert all_of(second) != found
+    for env in (first, second):
+        env.reset(seed=3, options={"noise_seed": 5})
+    assert first.make_noise_stream().words(9) != second.make_noise_stream().words(9)
+    text_game._generated.clear()
+    monkeypatch.setenv("RAGEN_SEALED_KEY", KEY)
+    again = make(id_, split="sealed")
+    assert all_of(again) == found
+    again.reset(seed=3, options={"noise_seed": 5})
+    assert again.make_noise_stream().words(9) == first.make_noise_stream().words(9)
 
 
 @pytest.mark.parametrize("id_", sorted({*IDS} - {*SEALABLE}))
@@ -56,24 +69,6 @@ def test_what_is_all_public_cannot_be_sealed(id_, monkeypatch):
         name = id_.partition("/")[2]
         with pytest.raises(ValueError, match=f"^{name} has no split 'sealed', as all of its"):
             make(id_, split="sealed")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("id_", SEALABLE)
-def test_a_key_decides_instances_and_noise_and_another_key_others(id_, monkeypatch):
-    first = make(id_, split="sealed")
-    monkeypatch.setenv("RAGEN_SEALED_KEY", OTHER)
-    second = make(id_, split="sealed")
-    assert all_of(first) != all_of(second)
-    for env in (first, second):
-        env.reset(seed=3, options={"noise_seed": 5})
-    assert first.make_noise_stream().words(9) != second.make_noise_stream().words(9)
-    text_game._generated.clear()
-    monkeypatch.setenv("RAGEN_SEALED_KEY", KEY)
-    again = make(id_, split="sealed")
-    assert all_of(again) == all_of(first)
-    again.reset(seed=3, options={"noise_seed": 5})
-    assert again.make_noise_stream().words(9) == first.make_noise_stream().words(9)
 
 
 @pytest.mark.parametrize("id_", ["Sokoban-v0", "SokobanLarge-v0", "BanditRev-v0"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.core.protocol import RESPONSE_FORMATS, format_answer
 from ragen_envs.core.vector import TextVectorEnv
+from tests.cases import examples
 from tests.ragen_envs.support import IDS, make
 from tests.ragen_envs.vectors import MODES, assert_same, sync, vector
 
@@ -75,7 +76,7 @@ def replay(env, mode, first, moves):
 
 
 @pytest.mark.slow
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(IDS),
     st.sampled_from(MODES),

@@ -19,6 +19,7 @@ from ragen_envs.core.views import ArrayEnv
 from ragen_envs.games.sokoban.env import SokobanEnv, SokobanVariant
 from ragen_envs.making import board_ids
 from ragen_envs.registration import OPPONENT_IDS, load_class
+from tests.cases import examples
 from tests.ragen_envs.counting import count
 from tests.ragen_envs.support import FROZEN_LAKE, IDS, SOKOBAN, make, state_in
 
@@ -89,7 +90,7 @@ def test_the_largest_board_shows_its_planes_and_its_budget():
 
 
 @pytest.mark.parametrize("id_", ARRAY_IDS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(data=st.data())
 def test_the_same_turns_give_the_same_episode(id_, data):
     split = data.draw(st.sampled_from(["train", "val", "test"]))

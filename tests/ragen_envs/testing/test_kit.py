@@ -75,6 +75,7 @@ def test_a_check_that_lacks_an_option_is_a_skipped_test():
         check_oracle_reaches_ceiling(Subject(make_env=LampEnv))
 
 
+@pytest.mark.slow
 def test_the_global_generators_stay_as_they_were():
     random.seed(3)
     np.random.seed(3)

@@ -5,6 +5,7 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from ragen_envs.testing import CheckFailed, text_env_machine
+from tests.cases import first_fast
 from tests.ragen_envs.testing.broken import BROKEN
 from tests.ragen_envs.testing.lamps import subject_of
 
@@ -30,7 +31,7 @@ TestLamps = text_env_machine(subject_of()).TestCase
 TestLamps.settings = settings(max_examples=20, stateful_step_count=20)
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", first_fast(FOUND))
 def test_a_mistake_is_found(name):
     with pytest.raises(CheckFailed, match=FOUND[name]):
         run_state_machine_as_test(text_env_machine(BROKEN[name][0]), settings=QUICK)

@@ -6,6 +6,7 @@ import pytest
 from gymnasium.spaces import Text
 
 from ragen_envs.testing import CheckFailed, CheckSkipped, check_seeds_matter, check_text_env
+from tests.cases import first_fast
 from tests.ragen_envs.testing.guess import NUMBERS, TURNS, Guess, OneSecret, oracle
 
 TOLD = [
@@ -114,13 +115,15 @@ def wrong_oracle(env):
 
 @pytest.mark.parametrize(
     ("env", "options", "found"),
-    [
-        (AsksTheModule, {}, "global_random_not_read"),
-        (TruncatedIsNone, {}, "flags"),
-        (NeedsAWord, {}, "hostile_text"),
-        (EmptySamples, {}, "hostile_text"),
-        (Guess, {"oracle": wrong_oracle, "ceiling": 1.0}, "reset_and_step"),
-    ],
+    first_fast(
+        [
+            (AsksTheModule, {}, "global_random_not_read"),
+            (TruncatedIsNone, {}, "flags"),
+            (NeedsAWord, {}, "hostile_text"),
+            (EmptySamples, {}, "hostile_text"),
+            (Guess, {"oracle": wrong_oracle, "ceiling": 1.0}, "reset_and_step"),
+        ]
+    ),
 )
 def test_one_mistake_is_reported_once(env, options, found):
     with pytest.raises(CheckFailed) as failure:

@@ -10,6 +10,7 @@ from ragen_starpo.local.train import train
 from tests.ragen_starpo.local.test_warnings import KilledError, recipe
 
 
+@pytest.mark.slow
 def test_events_are_the_runs_figures(small, tmp_path):
     def told(iteration):
         seconds = {f"seconds/{phase}": taken for phase, taken in iteration.seconds.items()}

@@ -15,6 +15,7 @@ from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
 from ragen_starpo.diagnostics.thoughts import measure_information
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import MonitorSettings
+from tests.cases import examples
 from tests.ragen_starpo.diagnostics.made_curves import (
     FIGURES,
     ITERATIONS,
@@ -57,7 +58,7 @@ def test_rollouts_that_differ_by_chance_are_hardly_ever_news():
 @given(
     st.integers(60, 400), st.floats(0.02, 0.9), st.sampled_from(["linear", "exponential", "cosine"])
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_slow_anneal_of_entropy_is_no_news(length, end, form):
     shapes = {
         "linear": lambda t: 1 + (end - 1) * t,
@@ -69,7 +70,7 @@ def test_a_slow_anneal_of_entropy_is_no_news(length, end, form):
 
 
 @given(st.integers(40, 150), st.integers(4, 10), st.floats(2, 5), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_collapse_is_seen_before_half_of_the_success_is_gone(start, lead, pace, seed):
     curve = list(collapse(start, lead, pace))
     said = kinds(noisy(seed, 0.05, curve))
@@ -83,7 +84,7 @@ def test_a_collapse_is_seen_before_half_of_the_success_is_gone(start, lead, pace
 
 
 @given(st.sets(st.integers(0, 12), max_size=12), st.sampled_from(FIGURES), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_spikes_alone_are_no_news(places, figure, up):
     """One in nine iterations, of any figure, ten times up or down to nothing."""
     found = [line(number, 0.5, 0.4, 1.0, 1.0) for number in range(130)]
@@ -223,14 +224,14 @@ def test_it_warns_again_after_a_recovery_only():
 
 
 @given(st.floats(1.5, 4), st.floats(0.2, 0.5), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_form_that_is_learned_at_first_is_no_news(pace, gain, seed):
     """The entropy falls to a quarter, and the reward rises by it."""
     assert kinds(noisy(seed, 0.05, form_learned(pace, gain))) == []
 
 
 @given(st.integers(2, 14), st.floats(1, 2), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_collapse_in_the_first_iterations_is_seen(start, pace, seed):
     """Those of the warm-up too, where the first median of five iterations can show it."""
     said = kinds(noisy(seed, 0.05, early_collapse(start, pace)))

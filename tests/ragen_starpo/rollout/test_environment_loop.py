@@ -11,14 +11,14 @@ from ragen_bench.suites import make_env
 from ragen_envs.core.policies import oracle_answer
 from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled
-from tests.ragen_starpo.chats import TEMPLATES, made, tokenizer_of
+from tests.ragen_starpo.chats import FAMILIES, TEMPLATES, made, tokenizer_of
 from tests.ragen_starpo.sequences import whole
 
 pytestmark = pytest.mark.xdist_group("chats")  # which take seconds to make
 
 
 @pytest.mark.parametrize("ends_itself", [True, False])
-@pytest.mark.parametrize("family", TEMPLATES)
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("env", ["ragen/Bandit-v0", "ragen/FrozenLake-v0", "ragen/Sokoban-v0"])
 def test_an_episode_of_the_oracle(family, env, ends_itself):
     chat, end = made(family)
@@ -74,7 +74,7 @@ def encoded(chat, text):
 
 
 @pytest.mark.parametrize("history", [0, 2])
-@pytest.mark.parametrize("family", TEMPLATES)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_with_a_limited_history_each_turn_reads_what_the_harness_sends(family, history):
     chat, end = made(family)
     found, sent = played(chat, end, history)

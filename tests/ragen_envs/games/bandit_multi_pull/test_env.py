@@ -14,6 +14,7 @@ from ragen_envs.games.bandit_multi_pull.env import (
     MultiPullEnv,
     MultiPullVariant,
 )
+from tests.cases import examples
 from tests.ragen_envs.support import blocks, chi_square, contingency, make
 
 ID = "BanditMultiPull-v0"
@@ -109,7 +110,7 @@ def test_one_pull_a_turn():
     assert observation.endswith(" of 1, Green 0 of 0, Red 0 of 0, Yellow 0 of 0, Purple 0 of 0.")
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     st.integers(0, 255),
     st.integers(0, 99),

@@ -9,6 +9,7 @@ from ragen_envs.core.protocol import FreeText
 from ragen_envs.core.text_env import MAX_OBSERVATION
 from ragen_envs.games.countdown.env import VARIANTS, CountdownVariant
 from ragen_envs.games.countdown.generator import Generator
+from tests.cases import examples
 from tests.ragen_envs.games.countdown import reference
 from tests.ragen_envs.support import blocks, make, state_in
 
@@ -145,7 +146,7 @@ def test_listed_expressions_are_the_first_numbers_in_a_row(name, seed, choice):
     assert info["nearest"] <= round(float(Fraction(away)), 9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(list(TURNS)), st.sampled_from(["train", "test"]), st.integers(0, 99))
 def test_the_oracle_wins_at_once(name, split, seed):
     env = make(name, split=split, response_format="plain")

@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 
 from ragen_envs.games.countdown.expressions import expression_of
 from ragen_envs.games.countdown.solver import partitions, solution, solutions
+from tests.cases import examples
 from tests.ragen_envs.games.countdown import reference
 
 dealt = st.lists(st.integers(1, 25), min_size=1, max_size=4).map(sorted).map(tuple)
 tiles = st.lists(st.sampled_from([*range(1, 11), 25, 50, 75, 100]), min_size=5, max_size=6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(dealt, st.integers(1, 99))
 def test_solutions_are_those_of_the_brute_force(numbers, target):
     assert solutions(numbers, target) == reference.solutions(numbers, target)
@@ -30,7 +31,7 @@ def shortest(numbers, target):
     return next((size for size, ways in enumerate(solutions(numbers, target), 1) if ways), None)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.one_of(dealt, tiles.map(sorted).map(tuple)), st.integers(1, 999))
 def test_the_solution_is_one_with_as_few_numbers_as_there_is_one(numbers, target):
     if shortest(numbers, target) is None:

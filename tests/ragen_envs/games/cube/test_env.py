@@ -13,6 +13,7 @@ from ragen_envs.games.cube.generator import Generator
 from ragen_envs.games.cube.rules import ACTIONS
 from ragen_envs.games.cube.table import distance
 from ragen_envs.games.cube.text import CLASSIC, LETTERS, NEW, WORDS, Notation
+from tests.cases import examples
 from tests.ragen_envs.games.cube import reference
 from tests.ragen_envs.support import blocks, make, state_in
 
@@ -143,7 +144,7 @@ def test_held_out_states_are_the_shipped_cubes_and_the_oracle_solves_them(name, 
         assert (made, reward, info["success"]) == (info["optimal_length"], 1.0, True)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.sampled_from(CUBE),
     st.integers(0, 255),

@@ -41,6 +41,7 @@ def alike(office):
     return office._replace(sent=tuple(sorted(office.sent)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("steps", "count", "sizes"),
     [

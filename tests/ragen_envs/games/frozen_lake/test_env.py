@@ -11,6 +11,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.frozen_lake.env import VARIANTS, FrozenLakeEnv, FrozenLakeVariant
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Generator, Lake, Slip
 from ragen_envs.games.frozen_lake.text import CLASSIC, NEW
+from tests.cases import examples
 from tests.ragen_envs.games.frozen_lake import reference
 from tests.ragen_envs.support import FROZEN_LAKE, blocks, chi_square, contingency, make, state_in
 
@@ -158,7 +159,7 @@ def test_slips_do_not_depend_on_the_map():
         assert slips(on(OTHER), 3, rollout, [0, 1, 2, 3] * 2) == told
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.integers(0, 3), min_size=10, max_size=10),
     st.lists(st.integers(0, 3), min_size=10, max_size=10),
@@ -199,7 +200,7 @@ def test_the_visible_map_does_not_tell_the_slips():
         assert contingency((turn, grid[square] == "O") for turn, grid, _ in seen) < 16
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     st.sampled_from(FROZEN_LAKE),
     st.integers(0, 255),

@@ -10,6 +10,7 @@ from ragen_envs.games.frozen_lake.env import VARIANTS
 from ragen_envs.games.frozen_lake.rules import ACTIONS, Lake, Slip
 from ragen_envs.games.frozen_lake.solver import Solver, ceiling
 from ragen_envs.games.frozen_lake.solver import _ceilings as found_for
+from tests.cases import examples, first_fast
 from tests.ragen_envs.games.frozen_lake import reference
 from tests.ragen_envs.games.frozen_lake.test_rules import lakes
 from tests.ragen_envs.support import FROZEN_LAKE, blocks, images, make, state_in
@@ -19,7 +20,7 @@ def ceiling_of(rows, slip, budget):
     return ceiling(Lake("\n".join(rows)), slip, budget)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     lakes(2, 3),
     st.sampled_from([Slip(), Slip(8, 1), Slip(1, 0), Slip(2, 3)]),
@@ -31,7 +32,7 @@ def test_ceilings_agree_with_every_sequence_in_fractions(rows, slip, limits):
     assert ceiling_of(rows, slip, Budget(*limits)) == pytest.approx(float(exact), abs=1e-9)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.filter_too_much])
 @given(lakes(2, 3), st.sampled_from([Slip(), Slip(8, 1), Slip(1, 0)]))
 def test_whatever_is_left_is_worth_what_a_budget_of_it_would_be(rows, slip):
     """Turns without an action included, which leave more actions than play by plan does."""
@@ -74,7 +75,9 @@ FOUR = ["SFFF", "FHFH", "FFFH", "HFFG"]
 
 
 @pytest.mark.parametrize("slip", [Slip(), Slip(8, 1)])
-@pytest.mark.parametrize("limits", [(1, 4, 4), (2, 3, 6), (4, 2, 7), (3, 3, 9)])
+@pytest.mark.parametrize(
+    "limits", first_fast([((1, 4, 4),), ((2, 3, 6),), ((4, 2, 7),), ((3, 3, 9),)])
+)
 def test_ceilings_of_gymnasiums_map_agree_with_every_sequence(slip, limits):
     exact = reference.ceiling_forward(FOUR, slip.intended, slip.aside, *limits)
     assert ceiling_of(FOUR, slip, Budget(*limits)) == pytest.approx(float(exact), abs=1e-9)
@@ -141,7 +144,7 @@ def test_nobody_beats_the_ceiling_over_many_lakes(name):
     assert abs(won - expected) < 4 * math.sqrt(variance)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.filter_too_much])
 @given(lakes(2, 4), st.sampled_from([Slip(), Slip(8, 1)]), st.integers(0, 10**6))
 def test_plans_are_worth_what_the_solver_says(rows, slip, seed):
     assume(reference.shortest(rows) is not None)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.mastermind.env import VARIANTS, MastermindVariant
 from ragen_envs.games.mastermind.rules import Generator, all_codes
+from tests.cases import examples
 from tests.ragen_envs.games.mastermind import reference
 from tests.ragen_envs.support import blocks, chi_square, make, rare, state_in
 
@@ -92,7 +93,7 @@ def test_held_out_states_are_the_shipped_openings(name, split):
         assert info["legal_actions"] == listed
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(names, st.integers(0, 255), st.integers(0, 9), st.lists(st.integers(0, 1295), min_size=3))
 def test_play_agrees_with_plain_counting(name, seed, rollout, choices):
     """Answers, ends, rewards and figures from the text that stood there before."""

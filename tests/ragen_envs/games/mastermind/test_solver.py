@@ -9,12 +9,13 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream, draw
 from ragen_envs.games.mastermind.rules import Codes, Generator, all_codes
 from ragen_envs.games.mastermind.solver import Solver, ceiling, solver
+from tests.cases import examples
 from tests.ragen_envs.games.mastermind import reference
 
 SMALL = {size: Solver(Codes(*size)) for size in ((2, 3), (2, 4), (3, 2), (3, 3))}
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.sampled_from(list(SMALL)), st.integers(1, 4), st.data())
 def test_the_best_play_is_that_of_the_brute_force(size, guesses, data):
     texts = reference.codes(*size)
@@ -42,7 +43,7 @@ def bound(best, guesses):
     return 1 + (best._kinds - 1) * bound(best, guesses - 1) if guesses else 0
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(list(SMALL)), st.integers(1, 3), st.data())
 def test_what_a_guess_leaves_to_find_is_that_of_the_brute_force(size, guesses, data):
     texts = reference.codes(*size)

@@ -9,6 +9,7 @@ from ragen_envs.games.minesweeper.counting import Layouts, component
 from ragen_envs.games.minesweeper.env import MinesweeperEnv
 from ragen_envs.games.minesweeper.players import Solver
 from ragen_envs.games.minesweeper.rules import Opening, neighbours_of, open_after, show_board
+from tests.cases import examples
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
 
@@ -71,7 +72,7 @@ def large_boards(draw):
     return mines, Opening(rows, 10)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(large_boards(), st.data())
 def test_counts_on_large_boards_hold_together(drawn, data):
     mines, opening = drawn

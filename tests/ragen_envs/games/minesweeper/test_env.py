@@ -11,6 +11,7 @@ from ragen_envs.games.minesweeper.env import VARIANTS, MinesweeperVariant
 from ragen_envs.games.minesweeper.generator import Generator
 from ragen_envs.games.minesweeper.players import Solver
 from ragen_envs.games.minesweeper.rules import Opening
+from tests.cases import examples
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.support import blocks, chi_square, make, rare, state_in
 
@@ -100,7 +101,7 @@ def test_held_out_states_are_the_shipped_openings(split):
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.integers(0, 255), st.integers(0, 9), st.lists(st.integers(0, 24), min_size=20, max_size=20)
 )
@@ -149,7 +150,7 @@ def from_text_alone(state):
     return name_of(divmod(best.best_square(best.start), len(rows[0])))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sampled_from(["train", "val"]), st.integers(0, 255), st.integers(0, 99))
 def test_the_oracle_s_square_is_a_function_of_what_is_shown(split, seed, rollout):
     env = started(seed, rollout, split)

@@ -14,6 +14,7 @@ from ragen_envs.games.minesweeper.generator import Generator
 from ragen_envs.games.minesweeper.players import ROLLOUTS, Reference
 from ragen_envs.games.minesweeper.rules import Opening
 from ragen_envs.registration import IDS, find_reference
+from tests.cases import examples
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings
 from tests.ragen_envs.games.minesweeper.test_env import name_of, place_of, read, started
@@ -135,7 +136,7 @@ def played(counting, rows, mines, layout):
     return True
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(openings(sizes=((3, 3), (3, 4), (4, 4))))
 def test_success_is_the_share_of_layouts_that_are_won(opening):
     rows = opening.board.split("\n")

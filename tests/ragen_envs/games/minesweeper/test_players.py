@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.games.minesweeper.players import Solver, ceiling, solver
 from ragen_envs.games.minesweeper.rules import Opening, open_after, show_board
+from tests.cases import examples
 from tests.ragen_envs.games.minesweeper import reference
 from tests.ragen_envs.games.minesweeper.boards import openings, squares_of
 
@@ -37,7 +38,7 @@ def test_mines_are_counted_as_by_trying_each_layout(opening):
     assert found == reference.risks(rows, opening.mines)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(openings(sizes=((3, 3), (3, 4), (4, 4))))
 def test_the_best_player_wins_as_many_layouts_as_its_chance_says(opening):
     best = Solver(opening)
@@ -56,7 +57,7 @@ def test_the_best_player_wins_as_many_layouts_as_its_chance_says(opening):
     assert best.chance(best.start) == won / len(opening.layouts)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(openings(sizes=((3, 3), (3, 4))), st.data())
 def test_knowledge_is_what_the_board_allows(opening, data):
     """Whatever was opened before: what is known is what an opening of that board allows."""

@@ -7,6 +7,7 @@ from ragen_envs.games.sokoban.env import VARIANTS, SokobanEnv, SokobanVariant
 from ragen_envs.games.sokoban.generator import Generator
 from ragen_envs.games.sokoban.rules import ACTIONS, Level
 from ragen_envs.games.sokoban.text import CLASSIC, NEW, LevelRenderer
+from tests.cases import examples
 from tests.ragen_envs.games.sokoban import reference
 from tests.ragen_envs.support import SOKOBAN, blocks, make, state_in
 
@@ -69,7 +70,7 @@ def test_held_out_states_are_the_shipped_levels(name, split):
         assert info["optimal_length"] == int(figures["optimal_length"])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from(SOKOBAN),
     st.integers(0, 255),

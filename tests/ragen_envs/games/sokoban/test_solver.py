@@ -6,6 +6,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.sokoban.bitboard import bitboard, check_size, nth_bit, repeat_bits
 from ragen_envs.games.sokoban.rules import Level, move
 from ragen_envs.games.sokoban.solver import Solver, solver
+from tests.cases import examples
 from tests.ragen_envs.games.sokoban import reference
 from tests.ragen_envs.games.sokoban.test_rules import drawn, rooms
 
@@ -27,7 +28,7 @@ def with_targets(plain, targets):
     return "".join(on[c] if i in targets else c for i, c in enumerate(plain))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(levels(2), st.lists(st.integers(0, 3), max_size=12))
 def test_distances_agree_with_brute_force(xsb, actions):
     level = Level(xsb, 0)

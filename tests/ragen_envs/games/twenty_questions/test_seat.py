@@ -14,6 +14,7 @@ from ragen_envs.games.twenty_questions.forms import questions, say
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.model import TwoPlayerQuestionsEnv
 from ragen_envs.games.twenty_questions.text import REPHRASE
+from tests.cases import examples
 from tests.ragen_envs.games.twenty_questions.answerers import reply_to
 from tests.ragen_envs.support import chi_square, rare
 
@@ -56,7 +57,7 @@ def test_the_text_of_every_question_is_complete(form, ending):
     assert how == ending
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sampled_from(FORMS), st.integers(0, 59), formats)
 def test_the_oracle_replies_as_the_rule(form, seed, response_format):
     one = seat(say(form, KNOWLEDGE), response_format, seed)
@@ -106,7 +107,7 @@ def test_what_is_read(said, form, reply, valid, example):
     assert seat(form=form).read(said) == (reply, valid, example)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(texts, formats, st.booleans())
 def test_any_text_is_read_or_not_without_an_error(said, form, wrapped):
     heard = seat(form=form).read(format_answer([said], form) if wrapped else said)

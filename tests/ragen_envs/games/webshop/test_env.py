@@ -22,6 +22,7 @@ from ragen_envs.games.webshop.goals import price_of
 from ragen_envs.games.webshop.pages import labels
 from ragen_envs.games.webshop.shop import procedural_shop
 from ragen_envs.testing import check_text_env
+from tests.cases import examples
 
 COMMON = {
     "success", "score", "format_is_valid", "action_is_valid", "action_is_effective",
@@ -60,7 +61,7 @@ moves = st.lists(
 
 
 @given(moves, st.sampled_from(list(VARIANTS)), st.integers(0, 255))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_actions_lead_to_consistent_pages_and_reward_comes_at_the_end(moves, name, seed):
     env = make(name)
     _, info = env.reset(seed=seed)
@@ -97,7 +98,7 @@ def test_any_actions_lead_to_consistent_pages_and_reward_comes_at_the_end(moves,
 
 
 @given(moves, st.integers(0, 255))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_every_listed_action_is_accepted_and_leads_somewhere(moves, seed):
     env = make("WebShopFull-v0")
     env.reset(seed=seed)
@@ -123,7 +124,7 @@ def test_every_listed_action_is_accepted_and_leads_somewhere(moves, seed):
     st.sampled_from(["", "x", "<r>", "\u202e", "\ud800 "]),
 )
 @example(["desk lamp"], "x")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_searches_of_markup_control_characters_and_10000_characters(parts, repeated):
     said = " ".join([*parts, repeated * (10_000 // max(len(repeated), 1))])
     env = make()
@@ -144,7 +145,7 @@ def test_searches_of_markup_control_characters_and_10000_characters(parts, repea
 
 @pytest.mark.parametrize("form", RESPONSE_FORMATS)
 @given(answers=st.lists(st.text(max_size=40), min_size=1, max_size=9), seed=st.integers(0, 255))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_any_text_is_an_answer(form, answers, seed):
     env = make(response_format=form)
     env.reset(seed=seed)

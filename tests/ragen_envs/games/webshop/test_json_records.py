@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ragen_envs.games.webshop import json_records
 from ragen_envs.games.webshop.json_records import records
+from tests.cases import examples
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -26,7 +27,7 @@ def read(tmp_path, monkeypatch):
 
 
 @given(st.lists(VALUES, max_size=6), st.dictionaries(st.text(), VALUES), st.integers(1, 9))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_reads_what_json_reads_however_it_is_cut(tmp_path_factory, rows, fields, piece):
     path = tmp_path_factory.getbasetemp() / "items.json"
     with pytest.MonkeyPatch.context() as patch:

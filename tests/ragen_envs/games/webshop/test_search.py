@@ -13,6 +13,7 @@ from ragen_envs.games.webshop import search
 from ragen_envs.games.webshop.products import Catalogue
 from ragen_envs.games.webshop.search import HITS, Index, build, kept_length
 from ragen_envs.games.webshop.tokens import terms
+from tests.cases import examples
 
 from .shops import catalogue, product
 
@@ -94,7 +95,7 @@ SHORT = st.lists(
 
 
 @given(SHORT, st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_agrees_with_another_bm25_where_a_byte_holds_the_lengths(titles, query):
     reference = BM25(method="lucene", k1=0.9, b=0.4)
     reference.index([title.split() for title in titles], show_progress=False)
@@ -111,7 +112,7 @@ def test_agrees_with_another_bm25_where_a_byte_holds_the_lengths(titles, query):
 
 
 @given(TITLES.filter(any), st.data())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 def test_sums_are_to_the_bit_those_of_another_bm25_on_the_same_lists(titles, data):
     postings = build(titles)
     reference = BM25(method="lucene")

@@ -36,6 +36,7 @@ def test_the_oracle_has_reward_1_on_tasks_of_training():
         assert info["success"]
 
 
+@pytest.mark.slow
 def test_the_oracle_finds_its_way_in_a_large_catalogue():
     shop = procedural_shop(5, 6000)
     tasks = TaskGenerator(shop.catalogue)

@@ -19,6 +19,7 @@ from ragen_envs.games.twenty_questions.text import REPHRASE
 from ragen_envs.games.twenty_questions.understanding import understand
 from ragen_envs.integrations.pettingzoo import QUESTION_IDS, questions_env, rule_answer
 from ragen_envs.integrations.pettingzoo.questions import ANSWERER, ASKER
+from tests.cases import examples
 from tests.ragen_envs.integrations.pettingzoo.support import resets
 from tests.ragen_envs.integrations.pettingzoo.test_api import OF_TEXT
 from tests.ragen_envs.support import make
@@ -86,7 +87,7 @@ def is_the_single_game(game, reset, answer_of):
     return single
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     game=games, reset=resets, answers=st.lists(asked, min_size=20, max_size=20), wrap=st.booleans()
 )
@@ -109,7 +110,7 @@ def test_with_the_rule_the_solver_plays_the_single_game_and_wins(game, reset, be
     is_the_single_game(game, reset, ask)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     seed=st.integers(0, 59),
     answers=st.lists(asked, min_size=20, max_size=20),

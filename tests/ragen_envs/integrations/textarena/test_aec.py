@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pettingzoo.test import api_test, seed_test
 
 from ragen_envs.integrations.textarena import pettingzoo_env
+from tests.cases import examples
 
 from .support import HOSTILE, SEVERAL, Raw, answers, global_state
 
@@ -98,7 +99,7 @@ def test_an_episode_depends_on_its_seed_alone_and_copies_go_on_alike(env_id, pla
 
 
 @given(st.sampled_from(SEVERAL), st.integers(0, 2**70), st.lists(HOSTILE, max_size=6))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_any_text_is_an_answer(game, seed, actions):
     env = pettingzoo_env(*game)
     episode(env, seed, actions)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.integrations.textarena import SINGLE_PLAYER, TextArenaEnv
+from tests.cases import examples
 
 from .support import HOSTILE, SINGLE, Raw, answers, global_state
 
@@ -170,7 +171,7 @@ made_once = functools.cache(make)
 
 
 @given(st.sampled_from(SINGLE), st.integers(0, 2**70), st.lists(HOSTILE, max_size=6))
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_any_text_is_an_answer(env_id, seed, actions):
     env = made_once(env_id)
     for shown in episode(env, seed, actions):

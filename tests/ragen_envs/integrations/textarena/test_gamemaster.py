@@ -14,6 +14,7 @@ from textarena.envs.registration import ENV_REGISTRY
 
 from ragen_envs.integrations.textarena import TextArenaEnv, pettingzoo_env
 from ragen_envs.integrations.textarena.gamemaster import Gamemaster, has_gamemaster, make_with
+from tests.cases import examples
 
 from .support import HOSTILE, Raw, global_state
 
@@ -224,7 +225,7 @@ def test_which_games_have_a_gamemaster():
 
 
 @given(st.sampled_from(IDS), st.integers(0, 2**70), st.lists(HOSTILE, max_size=4), st.text())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_any_answer_and_any_reply_are_taken(env_id, seed, answers, reply):
     env = make(env_id, lambda text: reply)
     observation, _ = env.reset(seed=seed)

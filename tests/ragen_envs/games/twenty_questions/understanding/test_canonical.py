@@ -16,6 +16,7 @@ from ragen_envs.games.twenty_questions.forms import (
     questions,
     say,
 )
+from tests.cases import examples
 from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, answers, read
 
 STANDARD = questions(KNOWLEDGE)
@@ -78,7 +79,7 @@ def test_letters_lengths_and_levels(form):
     assert read(say(Not(form), KNOWLEDGE)) == Not(form)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(SIMPLE, min_size=2, max_size=3, unique=True), st.sampled_from([And, Either]))
 def test_questions_that_are_joined(forms, join):
     form = join(tuple(forms))

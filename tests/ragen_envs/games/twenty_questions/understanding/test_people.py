@@ -77,10 +77,10 @@ def test_what_is_replied(text, word, reply):
     assert answer(read(text), KNOWLEDGE.concepts[word], KNOWLEDGE) == reply
 
 
-@pytest.mark.parametrize("fact", KNOWLEDGE.facts)
-def test_every_fact_is_asked_for_by_its_question(fact):
-    assert read(say(Knows(fact), KNOWLEDGE)) == Knows(fact)
-    assert read(say(Not(Knows(fact)), KNOWLEDGE)) == Not(Knows(fact))
+def test_every_fact_is_asked_for_by_its_question():
+    for fact in KNOWLEDGE.facts:
+        assert read(say(Knows(fact), KNOWLEDGE)) == Knows(fact)
+        assert read(say(Not(Knows(fact)), KNOWLEDGE)) == Not(Knows(fact))
 
 
 def test_an_english_word_is_not_corrected():

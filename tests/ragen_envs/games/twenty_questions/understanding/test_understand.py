@@ -19,6 +19,7 @@ from ragen_envs.games.twenty_questions.forms import (
     questions,
     say,
 )
+from tests.cases import examples
 from tests.ragen_envs.games.twenty_questions.understanding.support import KNOWLEDGE, read
 
 ALIVE, ANIMAL, BIRD = IsKind("living_thing"), IsKind("animal"), IsKind("bird")
@@ -205,7 +206,7 @@ def check(form):
         assert not isinstance(form, Guess) or isinstance(form.name, str)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.text(max_size=200) | st.lists(WORDS, max_size=40).map(" ".join))
 @example("is it or")
 def test_any_text_is_a_form_or_none(text):
