@@ -14,7 +14,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ragen_starpo.engine.platform import prepare, release
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.small_model import Shape, make_small_model
@@ -118,12 +117,10 @@ def main() -> None:
     given = parser.parse_args()
     print("| learning rate | seed | success at first | at last | early | confirmed | fall |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    prepare()
     with tempfile.TemporaryDirectory() as folder:
         walker = make_walker(Path(folder))
         for row in rows(walker, Path(folder), given.seeds, given.iterations):
             print(row, flush=True)
-    release()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -116,18 +115,10 @@ class Run:
 
     def ways(self) -> dict[str, Computing]:
         """Return ways to compute an update, by their names."""
-        flash = "flash_attention_2"
         own = {"dtype": self._dtype}
-        there = find_spec("flash_attn") is not None and torch.cuda.is_available()
         return {
-            f"{self._recipe.micro_batch} trajectories, padded": Computing(**own),
-            f"{TOKENS:,} tokens, padded": Computing(TOKENS, **own),
-            f"{TOKENS:,} tokens, packed": Computing(TOKENS, packing=True, **own),
-            **(
-                {f"{TOKENS:,} tokens, packed, {flash}": Computing(TOKENS, True, flash, **own)}
-                if there
-                else {}
-            ),
+            f"{self._recipe.micro_batch} trajectories": Computing(**own),
+            f"{TOKENS:,} tokens": Computing(TOKENS, **own),
         }
 
     def update_by(self, way: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@
   `ragen-train local`, with a model of the shape of Qwen2.5-0.5B and random weights. A random model
   hardly ever ends an answer, so all are as long as they may be, the heaviest load of these
   settings. No trajectory earns more than another, so every second one is called good, the others
-  bad. `bfloat16` also times an update with micro-batches by tokens and with packed rows.
+  bad. `bfloat16` also times an update with micro-batches by tokens.
 - `training`: a model of tens of millions of parameters that is made here, or the one that is given,
   is warm-started on the oracle's Sokoban and then trained by reinforcement learning.
 """

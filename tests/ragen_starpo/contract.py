@@ -25,11 +25,6 @@ _ENGINE = "verl.workers.engine.fsdp.transformer_impl:"
 _WORKER = "verl.workers.engine_workers:TrainingWorker"
 _CONFIG = "verl.workers.config:"
 ENGINE_SYMBOLS = (
-    Symbol(_ENGINE + "logprobs_from_logits", ("logits", "labels", "inplace_backward")),
-    Symbol(
-        _ENGINE + "FSDPEngineWithLMHead.prepare_model_outputs",
-        ("output", "output_args", "micro_batch", "logits_processor_func"),
-    ),
     Symbol("verl.plugin.platform:PlatformRegistry.register", ("platform",)),
     Symbol("verl.plugin.platform:set_platform", ("platform",)),
     Symbol("verl.plugin.platform:get_platform"),
@@ -75,7 +70,7 @@ ENGINE_SYMBOLS = (
         "verl.workers.engine:EngineRegistry.register",
         ("model_type", "backend", "device", "vendor"),
     ),
-    Symbol("verl.utils.device:get_device_id"),
+    Symbol("verl.models.transformers.dense_common:CausalLMOutputForPPO", ("log_probs", "entropy")),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_model_optimizer"),
     Symbol(_ENGINE + "FSDPEngineWithLMHead.get_per_tensor_param"),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_module"),

@@ -1,10 +1,49 @@
-"""What verl keeps one of in a process: its platform, and torch's process group."""
+"""verl in this process: its platform, torch's process group, and its models.
+
+verl has one platform and torch one process group in a process.
+"""
 
 import os
+from pathlib import Path
 
 import pytest
+import torch
+import torch.distributed
+from torch._C._distributed_c10d import HashStore
 
-from ragen_starpo.engine.platform import prepare, release
+from ragen_starpo.cluster.platform import environment
+from ragen_starpo.engine.computing import PLAIN
+from ragen_starpo.engine.quiet import import_quietly
+
+# verl reads the address of a rendezvous and writes it back; nothing connects to it.
+ONE_PROCESS = {
+    "WORLD_SIZE": "1",
+    "RANK": "0",
+    "LOCAL_WORLD_SIZE": "1",
+    "LOCAL_RANK": "0",
+    "MASTER_ADDR": "localhost",
+    "MASTER_PORT": "0",
+}
+
+
+def prepare():
+    """Choose the platform of the CPU, and make a process group of one."""
+    import_quietly("verl.plugin.platform")
+    from verl.plugin.platform import set_platform
+
+    from ragen_starpo.cluster.cpu import CpuPlatform
+
+    set_platform(CpuPlatform())
+    import_quietly("verl.workers.engine_workers")
+    if not torch.distributed.is_initialized():
+        # Without a port, with its store in memory.
+        torch.distributed.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
+
+
+def release():
+    """Leave the process group."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -22,8 +61,121 @@ def on_one_worker(items, folder):
 
     Args:
         items: all tests.
-        folder: of tests, such as "ragen_starpo/engine".
+        folder: of tests, such as "ragen_starpo/cluster".
     """
     for item in items:
         if folder in item.path.as_posix():
             item.add_marker(pytest.mark.xdist_group("verl"))
+
+
+class VerlModel:
+    """A model in verl's `TrainingWorker` of this process, for batches as `Policy` takes them."""
+
+    def __init__(
+        self, kind, folder, optimiser=None, micro_batch=4, lora=None, *, seed=0, computing=PLAIN
+    ):
+        from verl.workers.engine_workers import TrainingWorker
+
+        self._micro_batch, self._computing = micro_batch, computing
+        with environment(ONE_PROCESS):
+            self.worker = TrainingWorker(
+                worker_config(kind, folder, optimiser, lora, seed, computing)
+            )
+            self.worker.reset()
+        self.engine = self.worker.engine
+        self.gradients = {}
+
+    def outputs(self, batch, names, temperature=1.0):
+        """Return outputs as (sequences, tokens), 0 except on sampled tokens."""
+        from ragen_starpo.cluster.engines import compute_outputs
+        from ragen_starpo.cluster.rows import read_rows
+
+        data = self._rows(batch, {}, temperature)
+        outputs = compute_outputs(self.worker, data)
+        rows = read_rows(data)
+        return [rows.align(outputs[name]) for name in names]
+
+    def update(self, batch, columns, loss_fn, temperature=1.0, names=("log_probs", "entropy")):
+        """Take a step, keep its gradients, and return the loss and the gradient's norm."""
+        from verl.utils import tensordict_utils
+
+        from ragen_starpo.cluster.rows import loss_on_rows
+
+        data = self._rows(batch, columns, temperature)
+        tensordict_utils.assign_non_tensor(data, update_lr_scheduler=True)
+        self.worker.set_loss_fn(loss_on_rows(loss_fn, names))
+        step = self.engine.optimizer_step
+
+        def recorded():
+            named = self.engine.module.named_parameters()
+            self.gradients = {
+                name: weight.grad.full_tensor().clone()
+                for name, weight in named
+                if weight.grad is not None
+            }
+            return step()
+
+        self.engine.optimizer_step = recorded
+        metrics = tensordict_utils.get(self.worker.train_batch(data), "metrics")
+        self.engine.optimizer_step = step
+        return {name: float(metrics[name]) for name in ("loss", "grad_norm")}
+
+    def _rows(self, batch, columns, temperature):
+        from ragen_starpo.cluster.rows import to_verl
+
+        return to_verl(batch, columns, self._micro_batch, temperature, self._computing)
+
+
+def worker_config(kind, folder, optimiser, lora, seed, computing):
+    """Return the configuration of one of verl's workers."""
+    from verl.trainer.config import CheckpointConfig
+    from verl.workers.config import (
+        FSDPEngineConfig,
+        FSDPOptimizerConfig,
+        HFModelConfig,
+        TrainingWorkerConfig,
+    )
+
+    from ragen_starpo.cluster.engines import STRATEGY
+
+    adapters = {}
+    if lora is not None:
+        adapters = {
+            "lora_rank": lora.rank,
+            "lora_alpha": lora.alpha,
+            "target_modules": lora.target_modules,
+        }
+    model = HFModelConfig(
+        path=str(Path(folder)),
+        load_tokenizer=False,
+        override_config={"attn_implementation": computing.attention},
+        use_remove_padding=computing.packing,
+        enable_gradient_checkpointing=False,
+        **adapters,
+    )
+    engine = FSDPEngineConfig(
+        strategy=STRATEGY,
+        forward_only=optimiser is None,
+        mixed_precision=computing.mixed_precision,
+        seed=seed,
+        use_torch_compile=False,
+        use_no_sync_for_gradient_accumulation=False,
+    )
+    steps = None
+    if optimiser is not None:
+        steps = FSDPOptimizerConfig(
+            lr=optimiser.learning_rate,
+            betas=optimiser.betas,
+            weight_decay=optimiser.weight_decay,
+            clip_grad=optimiser.clip_grad,
+            lr_warmup_steps=optimiser.warmup_steps,
+            lr_scheduler_type="cosine" if optimiser.decay_steps else "constant",
+            total_training_steps=optimiser.decay_steps,
+        )
+    return TrainingWorkerConfig(
+        model_type=kind,
+        model_config=model,
+        engine_config=engine,
+        optimizer_config=steps,
+        checkpoint_config=CheckpointConfig(),
+    )

@@ -14,7 +14,6 @@ from gpu_smoke_page import BEGIN, END, section
 from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
-from ragen_starpo.engine.platform import release
 from ragen_starpo.warm_start import Epoch
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("verl")]
@@ -37,8 +36,7 @@ def smoked(tmp_path_factory):
         patch.setattr(gpu_smoke, "run_in_subprocess", here)
         given = ["--out", str(folder / "out"), "--scale", "tiny", "--commit", "abc"]
         assert gpu_smoke.main([*given, "--page", str(page), "--minutes", "60"]) == 0
-    yield json.loads((folder / "out/gpu.json").read_text()), page.read_text()
-    release()
+    return json.loads((folder / "out/gpu.json").read_text()), page.read_text()
 
 
 def test_what_is_recorded(smoked):
@@ -73,9 +71,9 @@ def test_iterations(smoked):
 
 def test_ways_to_compute_an_update(smoked):
     ways = smoked[0]["stages"]["bfloat16"]["ways"]
-    assert list(ways) == ["2 trajectories, padded", "8,192 tokens, padded", "8,192 tokens, packed"]
+    assert list(ways) == ["2 trajectories", "8,192 tokens"]
     norms = [way["grad_norm"] for way in ways.values()]
-    assert norms == pytest.approx([norms[0]] * 3, rel=0.02)
+    assert norms == pytest.approx([norms[0]] * 2, rel=0.02)
 
 
 def test_training(smoked):

@@ -9,7 +9,6 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cli.models import model_folder
-from ragen_starpo.engine.platform import release
 from ragen_starpo.recipes.files import presets, scales, sweeps
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -58,7 +57,6 @@ def test_refused_before_anything_is_loaded(tmp_path, monkeypatch, capsys, argume
 
 
 def test_a_small_row_runs(small, tmp_path, monkeypatch, capsys, request):
-    request.addfinalizer(release)  # the process group that the run joins
     monkeypatch.chdir(tmp_path)
     smaller = ["iterations=2", "mini_batch=4", "rollouts.max_tokens=4", "rollouts.samples=2"]
     smaller += ["rollouts.instances=4", "validation.every=0", "checkpoint_every=0"]

@@ -7,7 +7,6 @@ import pytest
 
 from ragen_starpo.cli.main import main
 from ragen_starpo.commands import Commands
-from ragen_starpo.engine.platform import release
 from tests.ragen_starpo.commands_here import CommandsHere
 
 pytestmark = pytest.mark.xdist_group("verl")
@@ -52,7 +51,6 @@ margin = 2.0
 
 @pytest.mark.slow
 def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypatch, request):
-    request.addfinalizer(release)  # the process group that the training joins
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ragen_starpo.commands.Commands", CommandsHere)
     (tmp_path / "mine.toml").write_text(STUDY)

@@ -12,9 +12,13 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file, save_file
 
-from ragen_starpo.engine.platform import prepare, release
 from ragen_starpo.warm_start import WarmStartSettings, warm_start
-from tests.ragen_starpo.verl_process import in_process_group, on_one_worker  # noqa: F401
+from tests.ragen_starpo.verl_process import (
+    in_process_group,  # noqa: F401
+    on_one_worker,
+    prepare,
+    release,
+)
 from tests.waiting import wait_until
 
 # Engines are registered for verl's platform when they are imported, which the modules beside this

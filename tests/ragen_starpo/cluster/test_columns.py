@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.cluster.learner import divide_rows, responses_of
-from ragen_starpo.engine.rows import Limit
+from ragen_starpo.cluster.rows import Limit
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
 

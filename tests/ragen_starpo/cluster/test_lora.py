@@ -7,6 +7,7 @@ from verl.utils.config import omega_conf_to_dataclass
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from tests.ragen_starpo.verl_process import VerlModel
 
 from .test_overrides import built
 from .test_runs import SETTINGS, TWO_NODES
@@ -43,10 +44,9 @@ def test_a_critic_gets_adapters_where_the_recipe_says_so(small):
 
 
 def test_weights_arrive_by_the_models_own_names(small):
-    from ragen_starpo.engine.worker import Policy
-
-    policy = Policy(small, OptimiserSettings(1e-3), 1, LoraSettings(rank=4, alpha=8))
-    sent, adapters = policy._backend.worker.engine.get_per_tensor_param()
+    lora = LoraSettings(rank=4, alpha=8)
+    model = VerlModel("language_model", small, OptimiserSettings(1e-3), 1, lora)
+    sent, adapters = model.engine.get_per_tensor_param()
     shapes = {name: weight.shape for name, weight in sent}
     own = {name: weight.shape for name, weight in load_file(small / "model.safetensors").items()}
     assert adapters is None

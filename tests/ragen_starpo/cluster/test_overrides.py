@@ -101,7 +101,7 @@ def test_agent_loops(config, monkeypatch):
 
 def built(place, model, coordinate=0, **engine):
     """Return the engine of a process of a mesh, which can load its module."""
-    from ragen_starpo.engine import engines
+    from ragen_starpo.cluster import engines
 
     settings = FSDPEngineConfig(strategy=engines.STRATEGY, **engine)
     made = getattr(engines, MODELS[place])(model, settings, None, None)

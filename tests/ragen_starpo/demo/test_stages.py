@@ -7,7 +7,6 @@ import pytest
 from ragen_starpo.commands import Commands
 from ragen_starpo.demo.results import read_results
 from ragen_starpo.demo.stages import Game, make_stages
-from ragen_starpo.engine.platform import release
 from ragen_starpo.recipes.recipe import read_recipe
 from tests.ragen_starpo.commands_here import CommandsHere
 
@@ -29,7 +28,6 @@ instances = 2
 
 
 def test_the_stages_make_a_trained_and_evaluated_agent(tmp_path, request):
-    request.addfinalizer(release)  # the process group that the training joins
     (tmp_path / "tiny.toml").write_text(RECIPE)
     game = Game("Sokoban-v0", str(tmp_path / "tiny.toml"), 8, 1)
     agent = tmp_path / "agent"

@@ -1,20 +1,10 @@
-"""A tiny random model in a folder, with its weights tied or not.
-
-verl keeps one platform and torch one process group in a process. The group is left after this
-package's tests; the platform stays that of the CPU, which changes nothing for what else is tested
-of verl. Under xdist with `--dist loadgroup` these tests share one worker, so verl is imported once.
-"""
+"""A tiny random model in a folder, with its weights tied or not."""
 
 import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from tests.ragen_starpo.engine.batches import VOCABULARY
-from tests.ragen_starpo.verl_process import in_process_group, on_one_worker  # noqa: F401
-
-
-def pytest_collection_modifyitems(items):
-    on_one_worker(items, "ragen_starpo/engine")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,3 @@
-import json
 import shutil
 
 import pytest
@@ -27,16 +26,9 @@ def one_less(folder):
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def no_architecture(folder):
-    config = json.loads((folder / "config.json").read_text())
-    del config["architectures"]
-    (folder / "config.json").write_text(json.dumps(config))
-
-
 SPOILT = {
     "gone": (shutil.rmtree, "no model to train in"),
     "config": (lambda f: (f / "config.json").write_text("{"), "no model can be loaded"),
-    "architecture": (no_architecture, "no model can be loaded"),
     "no weights": (lambda f: (f / "model.safetensors").unlink(), "no model can be loaded"),
     "truncated": (lambda f: (f / "model.safetensors").write_bytes(b"0" * 99), "no model can be"),
     "shape": (other_shape, rf"other shapes than config.json: {LOST} \(\[50, 32\], not \[48, 32\]"),

@@ -47,3 +47,9 @@ def test_one_process_is_not_many(wanted, said):
 def test_clusters_that_cannot_be(cluster, said):
     with pytest.raises(UserError, match=said):
         recipe_of({"model": "m", "envs": ["Sokoban-v0"], "cluster": cluster}, "r")
+
+
+def test_one_process_does_not_pack():
+    with pytest.raises(UserError, match=r"set cluster\.packing=off"):
+        check_one_process(ClusterSettings(packing="on"))
+    check_one_process(ClusterSettings(packing="auto"))

@@ -42,15 +42,16 @@ def plain_loss(model, batch, given, how):
 def gradients_taken(policy):
     """Return a list that will have the gradients of each step, before clipping."""
     taken = []
-    engine = policy._backend.worker.engine
-    step = engine.optimizer_step
+    backend = policy._backend
+    backward = backend._backward
 
-    def recorded():
-        named = engine.module.named_parameters()
-        taken.append({n: p.grad.full_tensor().clone() for n, p in named if p.grad is not None})
-        return step()
+    def recorded(*given):
+        total = backward(*given)
+        named = backend.module.named_parameters()
+        taken.append({n: p.grad.clone() for n, p in named if p.grad is not None})
+        return total
 
-    engine.optimizer_step = recorded
+    backend._backward = recorded
     return taken
 
 

@@ -142,15 +142,13 @@ def test_the_gap_of_rollouts_that_are_an_update_behind(small, monkeypatch, level
     assert behind["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-5)
 
 
-def test_packing_and_micro_batches_by_tokens_change_no_figure(small):
+def test_micro_batches_by_tokens_change_no_figure(small):
     figures = []
-    for changed in ({}, {"micro_batch_tokens": 400, "cluster": {"packing": "on"}}):
+    for changed in ({}, {"micro_batch_tokens": 400}):
         told = recipe_of({**SETTINGS, "loss": {"kl": 0.01}, **changed}, "a test")
         trainer = Trainer(small, told)
         models = (trainer.policy, trainer.critic, trainer.reference)
         assert {model._computing.tokens for model in models} == {told.micro_batch_tokens}
-        engines = [model._backend.worker.engine for model in models]
-        assert {engine.use_remove_padding for engine in engines} == {bool(changed)}
         figures.append(trainer.iterate(0).metrics)
     assert figures[0] == pytest.approx(figures[1], rel=1e-4, abs=1e-6)
 

@@ -19,9 +19,9 @@ from verl.utils import tensordict_utils
 from verl.utils.metric import AggregationType, Metric
 from verl.workers.utils.padding import no_padding_2_padding
 
+from ragen_starpo.cluster.rows import Limit, limit_of, micro_batches
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import Computing
-from ragen_starpo.engine.rows import Limit, limit_of, micro_batches
 from ragen_starpo.engine.worker import Contribution, PolicyLossFunction
 from ragen_starpo.iteration import Rollouts
 from ragen_starpo.objective import policy_contribution, value_contribution

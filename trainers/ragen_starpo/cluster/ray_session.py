@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import ray
 
 from ragen_bench.errors import UserError, described
+from ragen_starpo.cluster.platform import environment
 from ragen_starpo.engine.computing import Device
-from ragen_starpo.engine.platform import environment
 from ragen_starpo.recipes.sections import ClusterSettings
 
 _ANSWER_SECONDS = 5.0
@@ -64,7 +64,7 @@ def _variables(device: Device) -> dict[str, str]:
     }
     if device == "cpu":
         # Imported by verl before it asks for its platform, which this module registers.
-        variables["VERL_USE_EXTERNAL_MODULES"] = "ragen_starpo.engine.cpu"
+        variables["VERL_USE_EXTERNAL_MODULES"] = "ragen_starpo.cluster.cpu"
     return variables
 
 

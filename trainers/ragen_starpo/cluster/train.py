@@ -15,10 +15,10 @@ from ray.exceptions import RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_starpo.cluster.platform import SUPPORTED_VERL, check_version
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.engine.computing import Device, check_devices, device_here
-from ragen_starpo.engine.platform import SUPPORTED_VERL, check_version
 from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
 from ragen_starpo.recipes.recipe import Recipe

@@ -210,7 +210,8 @@ def _default_overrides(device: Device, attention: str) -> list[str]:
         "reward.num_workers=0",
         f"+{_MODEL}.override_config.attn_implementation={attention}",
         f"+critic.model.override_config.attn_implementation={attention}",
-        # See the same setting in `ragen_starpo.engine.backend`.
+        # No-sync keeps gradients where zero_grad does not reach, so after an error in a later
+        # micro-batch they would leak into the next step.
         f"{_ACTOR}.fsdp_config.use_no_sync_for_gradient_accumulation=false",
         "critic.fsdp.use_no_sync_for_gradient_accumulation=false",
     ]

@@ -20,13 +20,13 @@ from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 
 from ragen_bench.runs.atomic import replacing_folder
+from ragen_starpo.cluster.engines import compute_gradient_norm, compute_outputs
 from ragen_starpo.cluster.names import HF_ENGINE
-from ragen_starpo.engine.backend import compute_gradient_norm, compute_outputs
+from ragen_starpo.cluster.rows import loss_on_rows, read_rows, to_verl
+from ragen_starpo.engine.backend import merged_weights
 from ragen_starpo.engine.computing import Computing
-from ragen_starpo.engine.engines import merged_weights
 from ragen_starpo.engine.folders import write_model
-from ragen_starpo.engine.rows import read_rows, to_verl
-from ragen_starpo.engine.worker import PolicyLossFunction, loss_on_rows
+from ragen_starpo.engine.worker import PolicyLossFunction
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 _ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_engine.HFAdapter"

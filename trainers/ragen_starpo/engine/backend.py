@@ -1,48 +1,52 @@
-"""Runs one of verl's TrainingWorkers in this process.
+"""A model with its optimiser on one device, in plain PyTorch.
 
-Call `ragen_starpo.engine.platform.prepare` before importing this module.
+`ragen_starpo.cluster.engines` has the same models sharded over processes by verl. Tests hold both
+to equal log-probabilities and gradients.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import torch
-from tensordict import TensorDict
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.distributed.tensor import DTensor
-from torch.optim import AdamW
-from transformers import PreTrainedModel
-from verl.trainer.config import CheckpointConfig
-from verl.utils import tensordict_utils
-from verl.workers.config import (
-    FSDPEngineConfig,
-    FSDPOptimizerConfig,
-    HFModelConfig,
-    TrainingWorkerConfig,
-)
-from verl.workers.engine_workers import TrainingWorker
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForTokenClassification
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.runs.atomic import replacing_folder
-from ragen_starpo.engine import engines
-from ragen_starpo.engine.computing import Computing
-from ragen_starpo.engine.platform import ONE_PROCESS, environment
-from ragen_starpo.engine.quiet import libraries_quiet, prints_logged
+from ragen_starpo.engine.computing import Computing, device_here
+from ragen_starpo.engine.folders import load_weights
+from ragen_starpo.engine.micro_batches import MicroBatch
+from ragen_starpo.engine.output_layer import OutputLayer
+from ragen_starpo.engine.quiet import LOG, libraries_quiet
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
-Kind = Literal["language_model", "value_model"]
-_CHECKPOINT = "model_world_size_1_rank_0.pt"
-"""File that every one-process checkpoint of verl contains."""
+Kind: TypeAlias = Literal["language_model", "value_model"]
+PartLoss: TypeAlias = Callable[[Sequence[Tensor], MicroBatch], Tensor]
+"""Takes outputs, each (rows, tokens), and their micro-batch; returns its part of the loss."""
+HEAD = "score"
+"""transformers' name of a value head."""
+HEAD_WEIGHTS = frozenset({f"{HEAD}.weight", f"{HEAD}.bias"})
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+_BASE, _ADAPTER = ".base_layer.", ".lora_"
+_STATE, _TENSORS = "state.json", "tensors.safetensors"
+_MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class Backend:
-    """A model with its optimiser; UserError if the model cannot be loaded.
+    """A policy, a reference or a critic; UserError if the model cannot be loaded.
 
-    One process has nothing to shard. FSDP2 is used because, unlike verl's other engines, it
-    keeps the names and shapes of parameters, which LoRA, checkpoints and saving rely on.
+    Weights, gradients and optimiser have float32. With bfloat16, forward and backward passes
+    use rounded copies of the weights.
     """
 
     def __init__(
@@ -54,166 +58,241 @@ class Backend:
         seed: int,
         computing: Computing,
     ) -> None:
+        self.device = torch.device(device_here())
         try:
-            with environment(ONE_PROCESS), libraries_quiet(), prints_logged():
-                config = _make_config(kind, model_dir, optimiser, lora, seed, computing)
-                self.worker: Any = TrainingWorker(config)
-                self.worker.reset()
-        except (OSError, ValueError, AssertionError) as error:
+            with libraries_quiet(), isolate_rng():
+                torch.manual_seed(seed)
+                module = _load(kind, model_dir, lora, computing.attention)
+        except (OSError, ValueError) as error:
             raise UserError(
                 f"no model can be loaded from {str(model_dir)!r}: {described(error)}"
             ) from error
+        self.module = module.to(self.device)
+        self._output_layer = OutputLayer(module) if kind == "language_model" else None
+        self._dtype = _DTYPES[computing.dtype]
+        self._weights = {n: w for n, w in module.named_parameters() if w.requires_grad}
+        self._steps = 0
+        if optimiser is not None:
+            self._settings = optimiser
+            self._optimiser = torch.optim.AdamW(
+                self._weights.values(),
+                betas=optimiser.betas,
+                weight_decay=optimiser.weight_decay,
+                fused=True,
+            )
 
-    @property
-    def module(self) -> PreTrainedModel:
-        """The model, whose weights are DTensors."""
-        module: PreTrainedModel = self.worker.engine.module
-        return module
+    def outputs(self, parts: Sequence[MicroBatch], temperature: float) -> list[tuple[Tensor, ...]]:
+        """Return each part's outputs, (rows, tokens), without gradient.
 
-    @property
-    def device(self) -> torch.device:
-        """Device of the model."""
-        return next(self.module.parameters()).device
-
-    def outputs(self, data: TensorDict) -> TensorDict:
-        """Return the model's outputs, see `compute_outputs`."""
-        with libraries_quiet():
-            return compute_outputs(self.worker, data)
-
-    def step(self, data: TensorDict, loss: Callable[..., object]) -> dict[str, float]:
-        """Take one step of the optimiser and of its schedule.
-
-        The loss has verl's signature and is called for each micro-batch. Returns `loss`,
-        `grad_norm` before clipping, and `lr`, the learning rate of this step.
+        Those of a language model are log-probabilities and entropies, those of a critic values.
         """
-        rate = float(self.worker.engine.optimizer.param_groups[0]["lr"])
-        tensordict_utils.assign_non_tensor(data, update_lr_scheduler=True)
-        self.worker.set_loss_fn(loss)
-        with libraries_quiet():
-            output = self.worker.train_batch(data)
-        metrics = tensordict_utils.get(output, "metrics")
-        return {
-            "loss": float(metrics["loss"]),
-            "grad_norm": float(metrics["grad_norm"]),
-            "lr": rate,
-        }
+        self.module.eval()
+        with torch.no_grad():
+            return [self._forward(part, temperature) for part in parts]
 
-    def gradient_norm(self, data: TensorDict, loss: Callable[..., object]) -> float:
-        """Return the norm of a loss's gradient, see `compute_gradient_norm`."""
-        with libraries_quiet():
-            return compute_gradient_norm(self.worker, data, loss)
+    def step(
+        self, parts: Sequence[MicroBatch], loss: PartLoss, temperature: float
+    ) -> dict[str, float]:
+        """Take one step of the optimiser on the sum of the parts' losses.
+
+        Returns `loss`, `grad_norm` before clipping, and `lr`, the learning rate of this step. No
+        step is taken if the norm is not finite.
+        """
+        rate = learning_rate(self._settings, self._steps)
+        total = self._backward(parts, loss, temperature)
+        norm = torch.nn.utils.clip_grad_norm_(self._weights.values(), self._settings.clip_grad)
+        if torch.isfinite(norm):
+            self._optimiser.param_groups[0]["lr"] = rate
+            self._optimiser.step()
+        else:
+            LOG.warning("grad_norm is not finite: %s; no step is taken", norm.item())
+        self._optimiser.zero_grad()
+        self._steps += 1
+        return {"loss": total.item(), "grad_norm": norm.item(), "lr": rate}
+
+    def gradient_norm(
+        self, parts: Sequence[MicroBatch], loss: PartLoss, temperature: float
+    ) -> float:
+        """Return the norm of the gradient, without a step.
+
+        Weights, optimiser and torch's random states, which dropout uses, do not change.
+        """
+        with isolate_rng():
+            self._backward(parts, loss, temperature)
+        gradients = [weight.grad for weight in self._weights.values() if weight.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients).item()
+        self._optimiser.zero_grad()
+        return norm
 
     def state(self) -> dict[str, Tensor]:
         """Return copies of the weights by the model's own names, adapters merged into them."""
-        return dict(engines.merged_weights(self.module))
+        return dict(merged_weights(self.module))
 
     def save_checkpoint(self, folder: Path) -> None:
-        """Write weights, optimiser, schedule and random states, atomically."""
-        with replacing_folder(folder) as draft, prints_logged(), libraries_quiet():
-            self.worker.save_checkpoint(str(draft))
+        """Write trained weights, optimiser and random states, atomically."""
+        tensors = {f"weight/{name}": weight.detach() for name, weight in self._weights.items()}
+        for name, weight in self._weights.items():
+            for moment in _MOMENTS:
+                if found := self._optimiser.state.get(weight):
+                    tensors[f"{moment}/{name}"] = found[moment]
+        tensors["random/cpu"] = torch.get_rng_state()
+        if self.device.type == "cuda":
+            tensors["random/cuda"] = torch.cuda.get_rng_state()
+        state = {
+            "steps": self._steps,
+            "optimiser_steps": self._optimiser_steps(),
+            "python": random.getstate(),
+            "numpy": np.random.get_state(legacy=False),
+        }
+        with replacing_folder(folder) as draft:
+            save_file({name: one.contiguous() for name, one in tensors.items()}, draft / _TENSORS)
+            (draft / _STATE).write_text(json.dumps(state, default=np.ndarray.tolist), "utf-8")
 
     def load_checkpoint(self, folder: Path) -> None:
         """Restore a checkpoint and the global random states; see `Policy.load_checkpoint`."""
-        if not (folder / _CHECKPOINT).is_file():
-            raise UserError(f"no checkpoint in {str(folder)!r}: it has no {_CHECKPOINT}")
+        if not (folder / _STATE).is_file():
+            raise UserError(f"no checkpoint in {str(folder)!r}: it has no {_STATE}")
         try:
-            with prints_logged(), libraries_quiet():
-                self.worker.load_checkpoint(str(folder))
-        except (OSError, RuntimeError, ValueError, KeyError) as error:
+            state = json.loads((folder / _STATE).read_text("utf-8"))
+            tensors = load_file(folder / _TENSORS)
+            weights = {n: tensors.pop(f"weight/{n}") for n in self._weights}
+            if others := sorted(name for name in tensors if name.startswith("weight/")):
+                raise ValueError(f"it also has {others[0].removeprefix('weight/')}")
+            with torch.no_grad():
+                for name, weight in self._weights.items():
+                    if weights[name].shape != weight.shape:
+                        raise ValueError(f"{name} has the shape {list(weights[name].shape)}")
+                    weight.copy_(weights[name])
+            self._optimiser.state.clear()
+            for name, weight in self._weights.items():
+                if steps := state["optimiser_steps"].get(name):
+                    moments = {m: tensors[f"{m}/{name}"].to(self.device) for m in _MOMENTS}
+                    count = torch.tensor(float(steps), device=self.device)
+                    self._optimiser.state[weight] = {"step": count, **moments}
+            self._steps = state["steps"]
+            _set_random_states(state, tensors)
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise UserError(
                 f"the checkpoint in {str(folder)!r} is not of this model and these settings: "
                 f"{described(error)}"
             ) from error
 
+    def _optimiser_steps(self) -> dict[str, int]:
+        found = {name: self._optimiser.state.get(weight) for name, weight in self._weights.items()}
+        return {name: int(moments["step"]) for name, moments in found.items() if moments}
 
-def compute_outputs(worker: Any, data: TensorDict) -> TensorDict:
-    """Return jagged outputs of a verl `TrainingWorker`, without gradient."""
-    tensordict_utils.assign_non_tensor(data, compute_loss=False)
-    return worker.infer_batch(data)
+    def _backward(self, parts: Sequence[MicroBatch], loss: PartLoss, temperature: float) -> Tensor:
+        """Compute the gradient of the summed loss, and return the sum."""
+        self.module.train()
+        self._optimiser.zero_grad()  # of a step that an error ended
+        total = torch.zeros((), device=self.device)
+        for part in parts:
+            of_part = loss(self._forward(part, temperature), part)
+            of_part.backward()  # type: ignore[no-untyped-call]
+            total += of_part.detach()
+        return total
+
+    def _forward(self, part: MicroBatch, temperature: float) -> tuple[Tensor, ...]:
+        if self._output_layer is None:
+            values = self._logits(part).flatten()[part.places - 1]
+            return (part.spread(values.float()),)
+        with self._output_layer.scoring(part.places - 1, part.labels, temperature):
+            scores = self._output_layer.read(self._logits(part))
+        return tuple(map(part.spread, scores))
+
+    def _logits(self, part: MicroBatch) -> Tensor:
+        inputs = {"input_ids": part.ids, "use_cache": False}
+        if self._dtype == torch.float32:
+            logits: Tensor = self.module(**inputs).logits
+            return logits
+        rounded = {name: w.to(self._dtype) for name, w in self.module.named_parameters()}
+        logits = torch.func.functional_call(self.module, rounded, kwargs=inputs).logits
+        return logits
 
 
-def compute_gradient_norm(worker: Any, data: TensorDict, loss: Callable[..., object]) -> float:
-    """Return the norm of a loss's gradient without taking a step.
+def learning_rate(settings: OptimiserSettings, step: int) -> float:
+    """Return the rate of a step, counted from 0: a warm-up, then half a cosine or a constant."""
+    if step < settings.warmup_steps:
+        return settings.learning_rate * step / settings.warmup_steps
+    if not settings.decay_steps:
+        return settings.learning_rate
+    done = (step - settings.warmup_steps) / max(1, settings.decay_steps - settings.warmup_steps)
+    return settings.learning_rate * max(0.0, 0.5 + 0.5 * math.cos(math.pi * done))
 
-    Weights, optimiser, schedule and torch's random states, which dropout uses, do not change.
-    The worker has an engine of `ragen_starpo.engine.engines`.
+
+def merged_weights(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield copies of all weights by the model's own names, one full tensor at a time.
+
+    Adapters are merged: W + B A alpha / rank (LoRA, arXiv 2106.09685, section 4.1). verl's own
+    merge omits layers outside its FSDP units and returns bfloat16. All ranks of a sharded
+    model, an engine's module with DTensors, must call it, since each tensor is gathered.
     """
-    previous, worker.loss_fn, worker.engine.skips_step = worker.loss_fn, loss, True
-    try:
-        with engines.isolate_rng():
-            output = worker.train_batch(data)
-    finally:
-        worker.loss_fn, worker.engine.skips_step = previous, False
-    return float(tensordict_utils.get(output, "metrics")["grad_norm"])
+    state = module.state_dict()
+    adapters: Any = getattr(module, "peft_config", None)
+    scale = adapters["default"].lora_alpha / adapters["default"].r if adapters else 0.0
+    for name, tensor in state.items():
+        layer, base, kind = name.partition(_BASE)
+        if _ADAPTER in name:
+            continue
+        weight = _gather(tensor)
+        if base and kind == "weight":
+            down, up = (_gather(state[f"{layer}.lora_{half}.default.weight"]) for half in "AB")
+            weight += up @ down * scale
+        yield name.removeprefix("base_model.model.").replace(_BASE, "."), weight
 
 
-class ShardAdamW(AdamW):
-    """AdamW on the local shard of each weight.
-
-    Its arithmetic is elementwise, so on a CPU the result equals AdamW's to the bit. Operations on
-    DTensors take some 40 microseconds each, and a small model's step has hundreds.
-    """
-
-    def _init_group(self, group: dict[str, Any], *lists: list[Tensor]) -> bool:
-        """Fill the lists of weights, gradients and moments that a step changes."""
-        has_complex: bool = super()._init_group(group, *lists)  # type: ignore[no-untyped-call]
-        for tensors in lists:
-            tensors[:] = [t.to_local() if isinstance(t, DTensor) else t for t in tensors]
-        return has_complex
+def isolate_rng() -> AbstractContextManager[None]:
+    """Return a context that restores the states of torch's generators at its end."""
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    return torch.random.fork_rng(devices)
 
 
-def _make_config(
-    kind: Kind,
-    model_dir: Path,
-    optimiser: OptimiserSettings | None,
-    lora: LoraSettings | None,
-    seed: int,
-    computing: Computing,
-) -> TrainingWorkerConfig:
-    """Return a worker's configuration; the seed is that of adapters and the value head."""
-    settings: dict[str, Any] = {}
-    if lora is not None:
-        names = lora.target_modules
-        settings = {
-            "lora_rank": lora.rank,
-            "lora_alpha": lora.alpha,
-            "target_modules": names if isinstance(names, str) else list(names),
-        }
-    model = HFModelConfig(
-        path=str(model_dir),
-        load_tokenizer=False,
-        override_config={"attn_implementation": computing.attention},
-        use_remove_padding=computing.packing,
-        enable_gradient_checkpointing=False,
-        **settings,
-    )
-    engine = FSDPEngineConfig(
-        strategy=engines.STRATEGY,
-        forward_only=optimiser is None,
-        mixed_precision=computing.mixed_precision,
-        seed=seed,
-        use_torch_compile=False,
-        # No-sync keeps gradients where zero_grad does not reach, so after an error in a later
-        # micro-batch they would leak into the next step.
-        use_no_sync_for_gradient_accumulation=False,
-    )
-    optimiser_config: Any = None  # the default of verl, which types it otherwise
-    if optimiser is not None:
-        optimiser_config = FSDPOptimizerConfig(
-            optimizer=ShardAdamW.__name__,
-            optimizer_impl=ShardAdamW.__module__,
-            lr=optimiser.learning_rate,
-            betas=optimiser.betas,
-            weight_decay=optimiser.weight_decay,
-            clip_grad=optimiser.clip_grad,
-            lr_warmup_steps=optimiser.warmup_steps,
-            lr_scheduler_type="cosine" if optimiser.decay_steps else "constant",
-            total_training_steps=optimiser.decay_steps,
-        )
-    return TrainingWorkerConfig(
-        model_type=kind,
-        model_config=model,
-        engine_config=engine,
-        optimizer_config=optimiser_config,
-        checkpoint_config=CheckpointConfig(),
-    )
+def adapt_critic(module: Any, lora: LoraSettings) -> Any:
+    """Return a critic with adapters on its backbone, and a head that is trained in full."""
+    from peft import LoraConfig, get_peft_model
+
+    adapters = LoraConfig(exclude_modules=[HEAD], **_adapter_settings(lora))
+    adapted = get_peft_model(module, adapters)
+    getattr(module, HEAD).requires_grad_(True)
+    return adapted
+
+
+def _load(kind: Kind, model_dir: Path, lora: LoraSettings | None, attention: str) -> Any:
+    """Return a model with its adapters, whose new weights are drawn from torch's generator."""
+    config = AutoConfig.from_pretrained(model_dir, attn_implementation=attention)
+    if kind == "value_model":
+        config.num_labels, config.classifier_dropout = 1, 0.0
+        module = load_weights(AutoModelForTokenClassification, str(model_dir), config, HEAD_WEIGHTS)
+        return module if lora is None else adapt_critic(module, lora)
+    module = load_weights(AutoModelForCausalLM, str(model_dir), config, frozenset())
+    if lora is None:
+        return module
+    from peft import LoraConfig, get_peft_model
+
+    return get_peft_model(module, LoraConfig(task_type="CAUSAL_LM", **_adapter_settings(lora)))
+
+
+def _adapter_settings(lora: LoraSettings) -> dict[str, Any]:
+    names = lora.target_modules
+    return {
+        "r": lora.rank,
+        "lora_alpha": lora.alpha,
+        "target_modules": names if isinstance(names, str) else list(names),
+    }
+
+
+def _gather(tensor: Tensor) -> Tensor:
+    """Return a copy, gathered from its shards on a GPU if there is one."""
+    here = tensor.detach().to(device_here())
+    return (here.full_tensor() if hasattr(here, "full_tensor") else here).clone()
+
+
+def _set_random_states(state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    torch.set_rng_state(tensors["random/cpu"])
+    if torch.cuda.is_available() and "random/cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random/cuda"])
+    version, words, gauss = state["python"]
+    random.setstate((version, tuple(words), gauss))
+    numpy_state = state["numpy"]
+    numpy_state["state"]["key"] = np.array(numpy_state["state"]["key"], dtype=np.uint32)
+    np.random.set_state(numpy_state)

@@ -21,13 +21,13 @@ _FLASH = "flash_attention_2"
 class Computing:
     """The recipe's settings of computation, resolved for a device.
 
-    `tokens` limits a micro-batch, padding included, but not below the longest trajectory.
-    Packed trajectories are grouped by length; padded ones are counted as if all were the
-    longest. None to count trajectories.
+    `tokens` limits a micro-batch, padding included, but not below the longest trajectory; None
+    to count trajectories. `dtype` is that of the arithmetic; weights and optimiser have
+    float32.
 
-    `packing` concatenates the rows of a micro-batch without padding. Position ids, which
-    restart at 0, separate them in the attention. `dtype` is that of the arithmetic; weights and
-    optimiser have float32.
+    `packing`, by verl alone, concatenates the rows of a micro-batch without padding. Position
+    ids, which restart at 0, separate them in the attention. Packed trajectories are grouped by
+    length; padded ones are counted as if all were the longest.
     """
 
     tokens: int | None = None
@@ -85,6 +85,11 @@ def check_one_process(cluster: ClusterSettings) -> None:
     """Raise UserError if a recipe cannot run in one process on this machine."""
     check_devices(cluster)
     local = ClusterSettings()
+    if cluster.packing == "on":
+        raise UserError(
+            "cluster.packing=on is for ragen-train verl; one process groups trajectories by length "
+            "instead: set cluster.packing=off"
+        )
     for name in ("nodes", "processes", "engine", "dtype", "ahead"):
         value, required = getattr(cluster, name), getattr(local, name)
         if value != required:

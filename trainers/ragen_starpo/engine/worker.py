@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import torch
 from torch import Tensor
@@ -21,9 +21,8 @@ from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 if TYPE_CHECKING:
-    from tensordict import TensorDict
-
     from ragen_starpo.engine.backend import Backend, Kind
+    from ragen_starpo.engine.micro_batches import MicroBatch
 
 Contribution: TypeAlias = tuple[Tensor, Mapping[str, Tensor | float]]
 """Contribution of some rows to their mini-batch's loss, and means over their sampled tokens.
@@ -36,8 +35,6 @@ PolicyLossFunction: TypeAlias = Callable[[Tensor, Tensor, Mapping[str, Tensor]],
 """Takes log-probabilities, entropies and columns of the same rows, including `mask`."""
 ValueLossFunction: TypeAlias = Callable[[Tensor, Mapping[str, Tensor]], Contribution]
 """Takes values and columns of the same rows, including `mask`."""
-_POLICY_OUTPUTS = ("log_probs", "entropy")
-"""Names of a policy's outputs in verl's engine."""
 
 
 class _Model:
@@ -50,51 +47,43 @@ class _Model:
         self._micro_batch_size = micro_batch_size
         self._computing = computing
 
-    def _outputs(self, batch: TokenBatch, names: Sequence[str], temperature: float) -> list[Tensor]:
-        from ragen_starpo.engine import rows
-
-        data = self._to_verl(batch, {}, temperature)
-        outputs = self._backend.outputs(data)
-        sorted_rows = rows.read_rows(data)
-        inverse = torch.argsort(rows.sort_by_length(batch))
-        return [sorted_rows.align(outputs[name])[inverse] for name in names]
+    def _outputs(self, batch: TokenBatch, temperature: float) -> list[Tensor]:
+        """Return each output as (sequences, tokens), 0 except on sampled tokens."""
+        parts = self._divide(batch, {})
+        outputs = self._backend.outputs(parts, temperature)
+        whole = [torch.zeros(batch.mask.shape) for _ in outputs[0]]
+        for part, found in zip(parts, outputs, strict=True):
+            for column, output in zip(whole, found, strict=True):
+                column[part.rows, : output.shape[1]] = output.cpu()
+        return whole
 
     def _step(
         self,
         batch: TokenBatch,
         columns: Mapping[str, Tensor],
-        names: Sequence[str],
         loss_fn: Callable[..., Contribution],
         temperature: float,
     ) -> dict[str, float]:
-        sums: dict[str, float] = {}
-        tokens = 0
+        parts = self._divide(batch, columns)
+        sums: dict[str, Tensor] = {}
 
-        def loss_with_sums(*inputs: Any) -> Contribution:
-            nonlocal tokens
-            loss, means = loss_fn(*inputs)
-            count = int(inputs[-1]["mask"].sum())
-            tokens += count
+        def loss_of_part(outputs: Sequence[Tensor], part: MicroBatch) -> Tensor:
+            loss, means = loss_fn(*outputs, part.columns)
             for name, mean in means.items():
-                value = mean.item() if isinstance(mean, Tensor) else mean
-                sums[name] = sums.get(name, 0.0) + value * count
-            return loss, means
+                # On the model's device, so that nothing waits for it.
+                total = torch.as_tensor(mean).detach() * len(part.labels)
+                sums[name] = sums[name] + total if name in sums else total
+            return loss
 
-        data = self._to_verl(batch, columns, temperature)
-        metrics = self._backend.step(data, loss_on_rows(loss_with_sums, names))
-        return {**{name: total / tokens for name, total in sums.items()}, **metrics}
+        metrics = self._backend.step(parts, loss_of_part, temperature)
+        tokens = sum(len(part.labels) for part in parts)
+        return {**{name: float(total) / tokens for name, total in sums.items()}, **metrics}
 
-    def _to_verl(
-        self, batch: TokenBatch, columns: Mapping[str, Tensor], temperature: float
-    ) -> TensorDict:
-        """Return the batch as verl's rows, shortest first."""
-        from ragen_starpo.engine import rows
+    def _divide(self, batch: TokenBatch, columns: Mapping[str, Tensor]) -> list[MicroBatch]:
+        from ragen_starpo.engine.micro_batches import make_micro_batches
 
-        rows.check_batch(batch, columns)
-        order = rows.sort_by_length(batch)
-        sorted_columns = {name: column[order] for name, column in columns.items()}
-        return rows.to_verl(
-            batch.rows(order), sorted_columns, self._micro_batch_size, temperature, self._computing
+        return make_micro_batches(
+            batch, columns, self._micro_batch_size, self._computing.tokens, self._backend.device
         )
 
 
@@ -124,9 +113,8 @@ class _TrainedModel(_Model):
     def load_checkpoint(self, folder: Path) -> None:
         """Restore a checkpoint; on a CPU, training then continues bit for bit.
 
-        The checkpoint is unpickled: load only files that you wrote yourself. It also sets
-        the global random states of torch, NumPy and Python. UserError if it is missing, or
-        of another model.
+        It also sets the global random states of torch, NumPy and Python. UserError if it is
+        missing, or of another model.
         """
         self._backend.load_checkpoint(folder)
 
@@ -137,7 +125,7 @@ class _LanguageModel(_Model):
 
         Both belong to the distribution, at this temperature, that each token was sampled from.
         """
-        log_probs, entropies = self._outputs(batch, _POLICY_OUTPUTS, temperature)
+        log_probs, entropies = self._outputs(batch, temperature)
         return log_probs, entropies
 
 
@@ -154,10 +142,9 @@ class Reference(_LanguageModel):
 class Policy(_LanguageModel, _TrainedModel):
     """A language model that is trained, in float32.
 
-    A mini-batch of any size is divided into the fewest equal micro-batches of at most
-    `micro_batch_size` sequences; one-token fillers, which the loss function never sees,
-    complete the last one. The seed is that of new adapters. UserError if the folder has no
-    model.
+    A mini-batch of any size is divided into micro-batches of at most `micro_batch_size`
+    sequences of similar length. The seed is that of new adapters. UserError if the folder has
+    no model.
     """
 
     _kind = "language_model"
@@ -176,7 +163,7 @@ class Policy(_LanguageModel, _TrainedModel):
         `loss_fn`; `loss`; `lr`, the learning rate of this step; and `grad_norm` before
         clipping. If `grad_norm` is not finite, no step was taken.
         """
-        return self._step(batch, columns, _POLICY_OUTPUTS, loss_fn, temperature)
+        return self._step(batch, columns, loss_fn, temperature)
 
     def gradient_norm(
         self,
@@ -186,8 +173,11 @@ class Policy(_LanguageModel, _TrainedModel):
         temperature: float = 1.0,
     ) -> float:
         """Return the norm of the gradient that `update` would follow, without taking a step."""
-        data = self._to_verl(batch, columns, temperature)
-        return self._backend.gradient_norm(data, loss_on_rows(loss_fn))
+
+        def loss_of_part(outputs: Sequence[Tensor], part: MicroBatch) -> Tensor:
+            return loss_fn(outputs[0], outputs[1], part.columns)[0]
+
+        return self._backend.gradient_norm(self._divide(batch, columns), loss_of_part, temperature)
 
     def state_for_rollout(self) -> dict[str, Tensor]:
         """Return copies of all weights for `load_state_dict`, adapters merged."""
@@ -216,38 +206,13 @@ class Critic(_TrainedModel):
 
     def values(self, batch: TokenBatch) -> Tensor:
         """Return the value before each sampled token, 0 elsewhere."""
-        return self._outputs(batch, ["values"], 1.0)[0]
+        return self._outputs(batch, 1.0)[0]
 
     def update(
         self, batch: TokenBatch, columns: Mapping[str, Tensor], loss_fn: ValueLossFunction
     ) -> dict[str, float]:
         """Take one step of the optimiser on all these sequences, see `Policy.update`."""
-        return self._step(batch, columns, ["values"], loss_fn, 1.0)
-
-
-def loss_on_rows(
-    loss_fn: Callable[..., Contribution],
-    names: Sequence[str] = _POLICY_OUTPUTS,
-    processes: int = 1,
-) -> Callable[..., tuple[Tensor, dict[str, float]]]:
-    """Return a loss function with verl's signature, on rows from `to_verl`; it has no metrics.
-
-    `loss_fn` takes the outputs in `names` and the columns of the same rows. verl averages the
-    gradients of training processes, while contributions add up, so the loss is multiplied by
-    their number.
-    """
-    from ragen_starpo.engine import rows
-
-    def loss(
-        model_output: Mapping[str, Tensor],
-        data: TensorDict,
-        dp_group: object,  # noqa: ARG001 - verl's name
-    ) -> tuple[Tensor, dict[str, float]]:
-        micro_batch = rows.read_rows(data)
-        outputs = [micro_batch.align(model_output[name]) for name in names]
-        return loss_fn(*outputs, micro_batch.columns)[0] * processes, {}
-
-    return loss
+        return self._step(batch, columns, loss_fn, 1.0)
 
 
 def _make_backend(
@@ -258,12 +223,10 @@ def _make_backend(
     seed: int = 0,
     computing: Computing = PLAIN,
 ) -> Backend:
-    """Import verl, which takes seconds, and load the model."""
+    """Import transformers, which takes seconds, and load the model."""
+    from ragen_starpo.engine.backend import Backend
     from ragen_starpo.engine.folders import check_folder
-    from ragen_starpo.engine.platform import prepare
 
     check_folder(Path(model_dir))
-    prepare()
-    from ragen_starpo.engine.backend import Backend
 
     return Backend(kind, Path(model_dir), optimiser, lora, seed, computing)

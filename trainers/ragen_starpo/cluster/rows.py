@@ -5,7 +5,7 @@ verl's output at position t is about token t + 1; here, position t is about toke
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -15,9 +15,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from ragen_starpo.engine.computing import PLAIN, Computing
+from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 _COLUMN = "column:"
+_POLICY_OUTPUTS = ("log_probs", "entropy")
+"""Names of a policy's outputs in verl's engine."""
 
 
 @dataclass(frozen=True)
@@ -35,23 +38,6 @@ class Rows:
     def align(self, output: Tensor) -> Tensor:
         """Return verl's jagged output as (rows, tokens), 0 except on sampled tokens."""
         return align_output(output, self.mask.shape[1])[self.real].where(self.mask.bool(), 0.0)
-
-
-def check_batch(batch: TokenBatch, columns: Mapping[str, Tensor]) -> None:
-    """Raise ValueError if a batch cannot be trained on with its columns."""
-    if not len(batch) or not batch.mask.any():
-        raise ValueError("the batch has no sampled token")
-    if batch.mask[:, 0].any():
-        raise ValueError("a sampled token is the first of its sequence; nothing predicts it")
-
-    for name, column in columns.items():
-        if len(column) != len(batch):
-            raise ValueError(f"{name} has {len(column)} rows, the batch has {len(batch)}")
-
-
-def sort_by_length(batch: TokenBatch) -> Tensor:
-    """Return row indices, shortest first, so that micro-batches have little padding."""
-    return torch.argsort(batch.attention.sum(1), stable=True)
 
 
 def micro_batches(rows: int, largest: int) -> tuple[int, int]:
@@ -144,6 +130,30 @@ def read_rows(micro_batch: TensorDict) -> Rows:
         if name.startswith(_COLUMN)
     }
     return Rows(real, columns["mask"], columns)
+
+
+def loss_on_rows(
+    loss_fn: Callable[..., Contribution],
+    names: Sequence[str] = _POLICY_OUTPUTS,
+    processes: int = 1,
+) -> Callable[..., tuple[Tensor, dict[str, float]]]:
+    """Return a loss function with verl's signature, on rows from `to_verl`; it has no metrics.
+
+    `loss_fn` takes the outputs in `names` and the columns of the same rows. verl averages the
+    gradients of training processes, while contributions add up, so the loss is multiplied by
+    their number.
+    """
+
+    def loss(
+        model_output: Mapping[str, Tensor],
+        data: TensorDict,
+        dp_group: object,  # noqa: ARG001 - verl's name
+    ) -> tuple[Tensor, dict[str, float]]:
+        micro_batch = read_rows(data)
+        outputs = [micro_batch.align(model_output[name]) for name in names]
+        return loss_fn(*outputs, micro_batch.columns)[0] * processes, {}
+
+    return loss
 
 
 def align_output(output: Tensor, width: int) -> Tensor:

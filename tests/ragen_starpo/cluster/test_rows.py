@@ -8,7 +8,7 @@ from verl.trainer.ppo.core_algos import agg_loss
 
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.registry import AGGREGATIONS
-from ragen_starpo.engine import rows
+from ragen_starpo.cluster import rows
 from tests.ragen_starpo.engine.batches import columns, token_batch
 
 pytestmark = pytest.mark.slow

@@ -1,82 +1,47 @@
 """verl's FSDP engines on a CPU or a GPU, with fixes for defects of verl 0.9.1.
 
-Call `ragen_starpo.engine.platform.prepare` before importing this module: verl reads the device on
-import.
+verl's platform is chosen before this module is imported: verl reads the device on import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import torch
-from peft import LoraConfig, get_peft_model
 from tensordict import NonTensorData, TensorDict
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
-from verl.utils.device import get_device_id, get_device_name, get_vendor
+from verl.models.transformers.dense_common import CausalLMOutputForPPO
+from verl.utils import tensordict_utils
+from verl.utils.device import get_device_name, get_vendor
 from verl.utils.fsdp_utils import get_init_weight_context_manager
 from verl.workers.engine import EngineRegistry
-from verl.workers.engine.fsdp import transformer_impl
 from verl.workers.engine.fsdp.transformer_impl import (
     FSDPEngineWithLMHead,
     FSDPEngineWithValueHead,
 )
 
 from ragen_bench.errors import UserError
+from ragen_starpo.engine.backend import (
+    HEAD_WEIGHTS,
+    adapt_critic,
+    isolate_rng,
+    merged_weights,
+)
 from ragen_starpo.engine.folders import load_weights
+from ragen_starpo.engine.output_layer import OutputLayer
 from ragen_starpo.engine.quiet import prints_logged
+from ragen_starpo.recipes.sections import LoraSettings
 
 STRATEGY = "fsdp2"
-_VERL: Any = transformer_impl
-"""Module in which verl's engine looks up its functions."""
-_BASE, _ADAPTER = ".base_layer.", ".lora_"
-_HEAD = "score"
-"""transformers' name of a value head."""
 _SUPPORTED = {
     "model_dtype": "fp32",
     "trust_remote_code": False,
-    "use_fused_kernels": False,
     "use_liger": False,
 }
 """Settings of verl's models and engines that must keep these values."""
-_AT_ONCE = 1 << 24
-"""Logits that are normalised at once, which bounds extra memory."""
-
-
-def merged_weights(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield copies of all weights by the model's own names, one full tensor at a time.
-
-    Adapters are merged: W + B A alpha / rank (LoRA, arXiv 2106.09685, section 4.1). verl's own
-    merge omits layers outside its FSDP units and returns bfloat16. All ranks of a sharded
-    model, an engine's module with DTensors, must call it, since each tensor is gathered.
-    """
-    state = module.state_dict()
-    adapters = getattr(module, "peft_config", None)
-    scale = adapters["default"].lora_alpha / adapters["default"].r if adapters else 0.0
-    for name, tensor in state.items():
-        layer, base, kind = name.partition(_BASE)
-        if _ADAPTER in name:
-            continue
-        weight = _gather(tensor)
-        if base and kind == "weight":
-            down, up = (_gather(state[f"{layer}.lora_{half}.default.weight"]) for half in "AB")
-            weight += up @ down * scale
-        yield name.removeprefix("base_model.model.").replace(_BASE, "."), weight
-
-
-def _gather(tensor: Tensor) -> Tensor:
-    """Return a copy on the engine's device, gathered from its shards."""
-    here = tensor.detach().to(get_device_id())
-    return (here.full_tensor() if hasattr(here, "full_tensor") else here).clone()
-
-
-def isolate_rng() -> AbstractContextManager[None]:
-    """Return a context that restores the states of torch's generators at its end."""
-    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
-    return torch.random.fork_rng(devices)
 
 
 class _EngineFixes:
@@ -178,29 +143,46 @@ class _EngineFixes:
 
 
 class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
-    """A language model."""
+    """A language model, whose logits are never all in memory; see `OutputLayer`."""
 
     auto_class = AutoModelForCausalLM
 
-    def prepare_model_outputs(self, *given: object, **named: object) -> dict[str, Tensor]:
-        """Compute log-probabilities and entropies of a micro-batch.
+    def _build_fsdp_module(self, module: Any) -> Any:
+        """Give the model the forward pass that verl expects of its fused kernels.
 
-        Defect of verl 0.9.1: without flash-attention it normalises logits token by token, which
-        takes half of a small model's update.
+        verl's own kernels keep several chunks of 512 tokens, and round entropies to bfloat16.
         """
-        original, _VERL.logprobs_from_logits = _VERL.logprobs_from_logits, compute_log_probs
-        try:
-            outputs: dict[str, Tensor] = super().prepare_model_outputs(*given, **named)
-            return outputs
-        finally:
-            _VERL.logprobs_from_logits = original
+        model = module.get_base_model() if hasattr(module, "peft_config") else module
+        layer, forward = OutputLayer(model), model.forward
+
+        def forward_with_scores(
+            input_ids: Tensor,
+            *,
+            temperature: float | None = None,
+            shift_labels: Tensor | None = None,
+            **inputs: Any,
+        ) -> Any:
+            if temperature is None:
+                return forward(input_ids=input_ids, **inputs)
+            log_probs: Any
+            entropies: Any
+            labels = torch.roll(input_ids, -1, dims=-1) if shift_labels is None else shift_labels
+            places = torch.arange(labels.numel(), device=labels.device)
+            with layer.scoring(places, labels.flatten(), temperature):
+                scores = layer.read(forward(input_ids=input_ids, **inputs).logits)
+            log_probs, entropies = (score.view(labels.shape) for score in scores)
+            return CausalLMOutputForPPO(log_probs=log_probs, entropy=entropies)
+
+        model.forward = forward_with_scores
+        self.engine_config.use_fused_kernels = True
+        return super()._build_fsdp_module(module)
 
 
 class ValueEngine(_EngineFixes, FSDPEngineWithValueHead):  # type: ignore[misc]
     """A language model whose output layer is replaced by a value head."""
 
     auto_class = AutoModelForTokenClassification
-    new = frozenset({f"{_HEAD}.weight", f"{_HEAD}.bias"})
+    new = HEAD_WEIGHTS
 
     def _build_module(self) -> Any:
         """Load the backbone, with a new value head and no dropout before it."""
@@ -216,27 +198,13 @@ class ValueEngine(_EngineFixes, FSDPEngineWithValueHead):  # type: ignore[misc]
         """
         model = self.model_config
         module.enable_input_require_grads()  # for gradient checkpointing behind frozen embeddings
-        adapters = LoraConfig(
-            r=model.lora_rank,
-            lora_alpha=model.lora_alpha,
-            target_modules=model.target_modules,
-            exclude_modules=[_HEAD],
+        names = model.target_modules
+        return adapt_critic(
+            module,
+            LoraSettings(
+                model.lora_rank, model.lora_alpha, names if isinstance(names, str) else tuple(names)
+            ),
         )
-        adapted = get_peft_model(module, adapters)
-        getattr(module, _HEAD).requires_grad_(True)
-        return adapted
-
-
-def compute_log_probs(
-    logits: Tensor,
-    labels: Tensor,
-    inplace_backward: bool = False,  # noqa: ARG001 - verl's name
-) -> Tensor:
-    """Return the log-probability of each label, normalising many rows of logits at once."""
-    rows = max(1, _AT_ONCE // logits.shape[-1])
-    # Half precision is too coarse for a sum over a vocabulary.
-    norms = torch.cat([torch.logsumexp(part.float(), dim=-1) for part in torch.split(logits, rows)])
-    return logits.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - norms
 
 
 def _two_rows(token: int) -> TensorDict:
@@ -254,6 +222,27 @@ def _two_rows(token: int) -> TensorDict:
         },
         batch_size=[2],
     )
+
+
+def compute_outputs(worker: Any, data: TensorDict) -> TensorDict:
+    """Return jagged outputs of a verl `TrainingWorker`, without gradient."""
+    tensordict_utils.assign_non_tensor(data, compute_loss=False)
+    return worker.infer_batch(data)
+
+
+def compute_gradient_norm(worker: Any, data: TensorDict, loss: Callable[..., object]) -> float:
+    """Return the norm of a loss's gradient without taking a step.
+
+    Weights, optimiser, schedule and torch's random states, which dropout uses, do not change.
+    The worker has an engine of `ragen_starpo.cluster.engines`.
+    """
+    previous, worker.loss_fn, worker.engine.skips_step = worker.loss_fn, loss, True
+    try:
+        with isolate_rng():
+            output = worker.train_batch(data)
+    finally:
+        worker.loss_fn, worker.engine.skips_step = previous, False
+    return float(tensordict_utils.get(output, "metrics")["grad_norm"])
 
 
 # verl prefers engines with a vendor to its own.

@@ -1,0 +1,182 @@
+"""Log-probabilities and entropies at a model's output layer, a chunk of its logits at a time.
+
+All logits of 16,384 tokens and a vocabulary of 151,936 take 10 GB in float32, and a plain loss
+holds several such tensors. Here the backward pass computes each chunk again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 26}
+"""Logits of a chunk by type of device; a GPU needs larger products to be busy."""
+Temperature: TypeAlias = float | Tensor
+"""Of all tokens, or of each, (tokens,)."""
+
+
+class _LabelScores(torch.autograd.Function):
+    """Log-probability of each token's label, and entropy of its distribution, as (tokens, 2)."""
+
+    @staticmethod
+    def forward(
+        context: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        labels: Tensor,
+        temperature: Temperature,
+    ) -> Tensor:
+        norms = hidden.new_empty(len(labels), dtype=torch.float32)
+        scores = hidden.new_empty((len(labels), 2), dtype=torch.float32)
+        for chunk in _chunks(len(labels), weight):
+            logits = _logits(hidden, weight, bias, temperature, chunk)
+            norm = norms[chunk] = torch.logsumexp(logits, dim=-1)
+            logits.sub_(norm[:, None])
+            scores[chunk, 0] = logits.gather(-1, labels[chunk, None])[:, 0]
+            scores[chunk, 1] = -logits.exp().mul_(logits).sum(-1)
+        context.save_for_backward(hidden, weight, bias, labels, norms, scores)
+        context.temperature = temperature
+        return scores
+
+    @staticmethod
+    def backward(context: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
+        hidden, weight, bias, labels, norms, scores = context.saved_tensors
+        temperature = context.temperature
+        needs_hidden, needs_weight, needs_bias = context.needs_input_grad[:3]
+        of_hidden = torch.empty_like(hidden) if needs_hidden else None
+        # Sums over many chunks need 32 bits.
+        of_weight = torch.zeros_like(weight, dtype=torch.float32) if needs_weight else None
+        of_bias = torch.zeros_like(bias, dtype=torch.float32) if needs_bias else None
+        for chunk in _chunks(len(labels), weight):
+            of_log_prob, of_entropy = slopes[0][chunk].unbind(1)
+            # d entropy / d logit = -p (log p + entropy); d log p(label) / d logit = [label] - p.
+            gradient = _logits(hidden, weight, bias, temperature, chunk).sub_(norms[chunk, None])
+            probabilities = gradient.exp()
+            gradient.add_(scores[chunk, 1, None]).mul_(of_entropy[:, None])
+            gradient.add_(of_log_prob[:, None]).mul_(probabilities).neg_()
+            del probabilities
+            gradient.scatter_add_(1, labels[chunk, None], of_log_prob[:, None])
+            gradient.div_(_column(temperature, chunk))
+            rounded = gradient.to(hidden.dtype)
+            if of_hidden is not None:
+                of_hidden[chunk] = rounded @ weight.to(hidden.dtype)
+            if of_weight is not None:
+                _add_product(of_weight, rounded, hidden[chunk])
+            if of_bias is not None:
+                of_bias += gradient.sum(0)
+        return (
+            of_hidden,
+            None if of_weight is None else of_weight.to(weight.dtype),
+            None if of_bias is None else of_bias.to(bias.dtype),
+            None,
+            None,
+        )
+
+
+def score_labels(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, temperature: Temperature
+) -> tuple[Tensor, Tensor]:
+    """Return log-probabilities of labels and entropies in nats, both (tokens,) in float32.
+
+    They belong to the softmax of (hidden weight^T + bias) / temperature. Products are in the
+    dtype of `hidden`, (tokens, width); all else is in float32.
+    """
+    apply: Callable[..., Tensor] = _LabelScores.apply
+    log_probs, entropies = apply(hidden, weight, bias, labels, temperature).unbind(1)
+    return log_probs, entropies
+
+
+class OutputLayer:
+    """A model's output layer, which computes scores of labels instead of logits on request.
+
+    A model may scale or cap the logits of its output layer, as Gemma and Granite do, or adapt
+    the layer itself. Then all logits are computed and scored.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._layer = model.get_output_embeddings()
+        self._request: tuple[Tensor, Tensor, Temperature] | None = None
+        self._is_last = type(self._layer) is nn.Linear and _returns_output_of(model, self._layer)
+        if self._is_last:
+            self._layer.forward = self._forward
+
+    @contextmanager
+    def scoring(self, places: Tensor, labels: Tensor, temperature: Temperature) -> Iterator[None]:
+        """Let the model's forward pass return scores, for `read`, in a block.
+
+        `places` are positions in the flattened (rows, tokens) of the inputs whose next token is
+        `labels`, both (places,).
+        """
+        self._request = places, labels, temperature
+        try:
+            yield
+        finally:
+            self._request = None
+
+    def read(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities and entropies from the model's `logits` in a scoring block."""
+        if self._is_last:
+            log_probs, entropies = logits.unbind(1)
+            return log_probs, entropies
+        assert self._request is not None
+        places, labels, temperature = self._request
+        chosen = logits.flatten(0, 1)[places].float()
+        chosen = chosen / (temperature[:, None] if isinstance(temperature, Tensor) else temperature)
+        normalised = torch.log_softmax(chosen, dim=-1)
+        log_probs = normalised.gather(-1, labels[:, None])[:, 0]
+        return log_probs, -(normalised.exp() * normalised).sum(-1)
+
+    def _forward(self, hidden: Tensor) -> Tensor:
+        """Return logits or, on request, (places, 2) scores."""
+        weight, bias = self._layer.weight, self._layer.bias
+        if self._request is None:
+            return nn.functional.linear(hidden, weight, bias)
+        places, labels, temperature = self._request
+        chosen = hidden.flatten(0, 1)[places]
+        return torch.stack(score_labels(chosen, weight, bias, labels, temperature), 1)
+
+
+def _returns_output_of(model: Any, layer: nn.Linear) -> bool:
+    """Return whether a model's logits are the very output of this layer."""
+    outputs: list[object] = []
+    handle = layer.register_forward_hook(lambda _layer, _inputs, output: outputs.append(output))
+    try:
+        with torch.no_grad():
+            ids = torch.zeros((1, 2), dtype=torch.int64, device=layer.weight.device)
+            logits = model(input_ids=ids, use_cache=False).logits
+    finally:
+        handle.remove()
+    return len(outputs) == 1 and logits is outputs[0]
+
+
+def _chunks(tokens: int, weight: Tensor) -> Iterator[slice]:
+    size = max(1, _AT_ONCE.get(weight.device.type, _AT_ONCE["cpu"]) // len(weight))
+    for start in range(0, tokens, size):
+        yield slice(start, start + size)
+
+
+def _logits(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, temperature: Temperature, chunk: slice
+) -> Tensor:
+    """Return the logits of a chunk in float32, in memory of their own."""
+    logits = (hidden[chunk] @ weight.to(hidden.dtype).t()).float()
+    if bias is not None:
+        logits += bias
+    return logits.div_(_column(temperature, chunk))
+
+
+def _column(temperature: Temperature, chunk: slice) -> Temperature:
+    return temperature[chunk, None] if isinstance(temperature, Tensor) else temperature
+
+
+def _add_product(total: Tensor, gradient: Tensor, hidden: Tensor) -> None:
+    """Add gradient^T hidden to a sum in float32."""
+    if gradient.dtype == total.dtype:
+        total.addmm_(gradient.t(), hidden)
+    else:
+        total += gradient.t() @ hidden
