@@ -1,4 +1,4 @@
-"""An iteration of the local driver beside a plain loop for the same work, as a Markdown table.
+"""An iteration of the local driver beside a plain loop and the arithmetic limit, as Markdown.
 
     python benchmarks/trainer_speed.py [--recipe small] [--env ID ...] [--rounds N] [NAME=VALUE ...]
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
@@ -18,6 +19,8 @@ from typing import Any
 
 import plain_loop
 import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
@@ -38,8 +41,65 @@ NOTES = """\
   with the weights of the driver; that it does is checked by log-probabilities and new weights.
 - Rollouts: environments, chat template, keys and values kept between turns, sampling. Learning: all
   else, for the driver also its figures and records and the copy of the weights that plays.
+- The limit is the time of the driver's matrix products and attentions alone: those of one iteration
+  are recorded with their shapes, and repeated on random numbers. Nothing else is computed.
 - The plain loop is `benchmarks/plain_loop.py`: transformers with a DynamicCache, all conversations
   turn by turn side by side, torch's AdamW; nothing is retried, recorded or measured."""
+
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+class RecordProducts(TorchDispatchMode):
+    """Counts matrix products and attentions by their shapes, of the backward pass too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[tuple[Any, Shapes]] = Counter()
+
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in PRODUCTS:
+            self.counts[
+                func, tuple(tuple(one.shape) for one in args if isinstance(one, Tensor))
+            ] += 1
+        return func(*args, **(kwargs or {}))
+
+    def seconds(self) -> float:
+        """Return the seconds of CPU that all products take by themselves."""
+        total = 0.0
+        for (func, shapes), count in self.counts.items():
+            inputs = [torch.randn(shape) for shape in shapes]
+            product = PRODUCTS[func]
+            product(*inputs)
+            repeats = max(3, min(count, 20))
+            total += count / repeats * spent(lambda: [product(*inputs) for _ in range(repeats)])  # noqa: B023
+        return total
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, *_: Tensor) -> Tensor:
+    """Return causal attention."""
+    return torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+
+
+def attend_backward(
+    gradient: Tensor, query: Tensor, key: Tensor, value: Tensor, *_: Tensor
+) -> None:
+    """Compute two attentions, which have the products of a backward pass without recomputation."""
+    attend(query, key, value)
+    attend(gradient, key, value)
+
+
+_ATEN: Any = torch.ops.aten
+_ATTENTION = "_scaled_dot_product_flash_attention_for_cpu"
+PRODUCTS: dict[Any, Callable[..., object]] = {
+    _ATEN.mm.default: torch.mm,
+    _ATEN.bmm.default: torch.bmm,
+    _ATEN.addmm.default: torch.addmm,
+    getattr(_ATEN, _ATTENTION).default: attend,
+    getattr(_ATEN, f"{_ATTENTION}_backward").default: attend_backward,
+}
 
 
 class Round:
@@ -83,6 +143,12 @@ class Round:
             "learning": (whole - seconds[0], learned),
             "iteration": (whole, plain + learned),
         }
+
+    def limit(self, number: int) -> float:
+        """Return the seconds of an iteration's matrix products alone."""
+        with RecordProducts() as products:
+            self._trainer.iterate(number)
+        return products.seconds()
 
     def _take_weights(self) -> None:
         trainer: Any = self._trainer
@@ -131,7 +197,10 @@ def measure(env: str, options: argparse.Namespace) -> None:
         pairs = [of_round[part] for of_round in counted]
         ours, plain = median(ours for ours, _ in pairs), median(plain for _, plain in pairs)
         ratio = median(ours / plain for ours, plain in pairs)
-        print(f"| {env} | {part} | {ours:.3f} | {plain:.3f} | {ratio:.2f}x |", flush=True)
+        print(f"| {env} | {part} | {ours:.3f} | {plain:.3f} | {ratio:.2f}x | |", flush=True)
+    limit = rounds.limit(number)
+    whole = median(of_round["iteration"][0] for of_round in counted)
+    print(f"| {env} | limit | {limit:.3f} | | | {whole / limit:.1f}x |", flush=True)
 
 
 def main() -> None:
@@ -147,8 +216,8 @@ def main() -> None:
         f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}, "
         f"load {os.getloadavg()[0]:.1f}\n"
     )
-    print("| environment | part | driver, s | plain loop, s | ratio |")
-    print("| --- | --- | ---: | ---: | ---: |", flush=True)
+    print("| environment | part | driver, s | plain loop, s | ratio | over the limit |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |", flush=True)
     for env in options.envs or ENVS:
         measure(env, options)
     print(f"\nTarget: {TARGET}x for the iteration; load {os.getloadavg()[0]:.1f}.\n\n{NOTES}")

@@ -194,7 +194,7 @@ class Backend:
 
     def _forward(self, part: MicroBatch, temperature: float) -> tuple[Tensor, ...]:
         if self._output_layer is None:
-            values = self._logits(part).flatten()[part.places - 1]
+            values = self._logits(part).flatten().index_select(0, part.places - 1)
             return (part.spread(values.float()),)
         with self._output_layer.scoring(part.places - 1, part.labels, temperature):
             scores = self._output_layer.read(self._logits(part))

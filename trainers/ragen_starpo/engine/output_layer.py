@@ -125,7 +125,7 @@ class OutputLayer:
             return log_probs, entropies
         assert self._request is not None
         places, labels, temperature = self._request
-        chosen = logits.flatten(0, 1)[places].float()
+        chosen = logits.flatten(0, 1).index_select(0, places).float()
         chosen = chosen / (temperature[:, None] if isinstance(temperature, Tensor) else temperature)
         normalised = torch.log_softmax(chosen, dim=-1)
         log_probs = normalised.gather(-1, labels[:, None])[:, 0]
@@ -137,7 +137,7 @@ class OutputLayer:
         if self._request is None:
             return nn.functional.linear(hidden, weight, bias)
         places, labels, temperature = self._request
-        chosen = hidden.flatten(0, 1)[places]
+        chosen = hidden.flatten(0, 1).index_select(0, places)
         return torch.stack(score_labels(chosen, weight, bias, labels, temperature), 1)
 
 
