@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
-from transformers import Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from ragen_starpo.engine import output_layer
 from ragen_starpo.engine.output_layer import OutputLayer, score_labels
@@ -57,43 +57,57 @@ def test_half_precision_is_normalised_in_full():
     assert_close(found, (torch.tensor([-8.317766]), torch.tensor([8.317766])))
 
 
-SMALL = {"vocab_size": 31, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+SMALL = {
+    "vocab_size": 32,
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "initializer_range": 0.5,
+    "bos_token_id": None,
+    "eos_token_id": None,
+    "pad_token_id": None,
+}
 
 
-def gpt2():
-    return GPT2LMHeadModel(GPT2Config(vocab_size=31, n_embd=16, n_layer=1, n_head=2))
-
-
-def gemma():
-    """Its logits are capped after the output layer."""
-    config = Gemma2Config(
-        **SMALL,
-        intermediate_size=16,
-        num_key_value_heads=1,
-        head_dim=8,
-        final_logit_softcapping=0.5,
-        initializer_range=0.5,
-    )
-    return Gemma2ForCausalLM(config)
-
-
-@pytest.mark.parametrize(("make", "is_last"), [(gpt2, True), (gemma, False)])
-def test_a_model_that_changes_its_logits_is_scored_by_them(make, is_last):
-    with torch.random.fork_rng():
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize(
+    ("architecture", "settings", "is_last"),
+    [
+        ("Llama", {}, True),
+        ("Qwen3", {"head_dim": 8}, True),
+        ("Phi", {}, True),  # its output layer has a bias
+        ("Mixtral", {}, True),
+        ("GPT2", {"n_embd": 16, "n_layer": 1, "n_head": 2}, True),
+        ("Mamba", {}, True),
+        ("Gemma2", {"head_dim": 8, "final_logit_softcapping": 0.5}, False),
+        ("Granite", {"logits_scaling": 2.0}, False),
+        ("Cohere", {}, False),
+    ],
+)
+def test_a_model_that_changes_its_logits_is_scored_by_them(architecture, settings, is_last, device):
+    config = getattr(transformers, f"{architecture}Config")(**{**SMALL, **settings})
+    with torch.random.fork_rng(), torch.device(device):
         torch.manual_seed(0)
-        model = make().eval()
+        model = getattr(transformers, f"{architecture}ForCausalLM", None)
+        model = (model or transformers.GPT2LMHeadModel)(config).eval()
+    if device == "meta":
+        assert OutputLayer(model)._is_last == is_last
+        return
     ids = torch.arange(12).view(2, 6)
-    logits = model(input_ids=ids, use_cache=False).logits
-    layer = OutputLayer(model)
-    assert layer._is_last == is_last
-    places = torch.tensor([0, 3, 7, 10])
-    labels = ids.flatten()[places + 1]
-    with layer.scoring(places, labels, 0.7):
-        given_logits = model(input_ids=ids, use_cache=False).logits
-        found = layer.read(given_logits)
-    assert given_logits.shape == ((4, 2) if is_last else logits.shape)
-    normalised = torch.log_softmax(logits.flatten(0, 1)[places] / 0.7, -1)
-    entropies = -(normalised.exp() * normalised).sum(-1)
-    chosen = normalised.gather(-1, labels[:, None])[:, 0]
-    assert_close(found, (chosen, entropies), atol=1e-5, rtol=1e-5)
-    assert_close(model(input_ids=ids, use_cache=False).logits, logits)
+    with torch.no_grad():
+        logits = model(input_ids=ids, use_cache=False).logits
+        layer = OutputLayer(model)
+        assert layer._is_last == is_last
+        places = torch.tensor([0, 3, 7, 10])
+        labels = ids.flatten()[places + 1]
+        with layer.scoring(places, labels, 0.7):
+            inside = model(input_ids=ids, use_cache=False).logits
+            found = layer.read(inside)
+        assert inside.shape == ((4, 2) if is_last else logits.shape)
+        normalised = torch.log_softmax(logits.flatten(0, 1)[places] / 0.7, -1)
+        entropies = -(normalised.exp() * normalised).sum(-1)
+        chosen = normalised.gather(-1, labels[:, None])[:, 0]
+        assert_close(found, (chosen, entropies), atol=1e-5, rtol=1e-5)
+        assert_close(model(input_ids=ids, use_cache=False).logits, logits)

@@ -39,6 +39,7 @@ STRATEGY = "fsdp2"
 _SUPPORTED = {
     "model_dtype": "fp32",
     "trust_remote_code": False,
+    "use_fused_kernels": False,
     "use_liger": False,
 }
 """Settings of verl's models and engines that must keep these values."""

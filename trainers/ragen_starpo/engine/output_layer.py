@@ -142,16 +142,35 @@ class OutputLayer:
 
 
 def _returns_output_of(model: Any, layer: nn.Linear) -> bool:
-    """Return whether a model's logits are the very output of this layer."""
-    outputs: list[object] = []
+    """Return whether a model's logits are the very output of this layer.
+
+    The backbone does not run, so the weights may be on the device `meta`, as on most ranks.
+    """
+    backbone, outputs = getattr(model, model.base_model_prefix), []
+    ids = torch.zeros((1, 2), dtype=torch.int64, device=layer.weight.device)
+    hidden = torch.zeros((1, 2, layer.in_features), device=layer.weight.device)
     handle = layer.register_forward_hook(lambda _layer, _inputs, output: outputs.append(output))
+    backbone.forward = lambda *_, **_named: _BackboneOutput(hidden)
     try:
         with torch.no_grad():
-            ids = torch.zeros((1, 2), dtype=torch.int64, device=layer.weight.device)
             logits = model(input_ids=ids, use_cache=False).logits
     finally:
+        del backbone.forward
         handle.remove()
     return len(outputs) == 1 and logits is outputs[0]
+
+
+class _BackboneOutput:
+    """The last hidden states of a backbone, and None for all other outputs."""
+
+    def __init__(self, hidden: Tensor) -> None:
+        self.last_hidden_state = hidden
+
+    def __getattr__(self, _name: str) -> None:
+        return None
+
+    def __getitem__(self, _place: int) -> Tensor:
+        return self.last_hidden_state
 
 
 def _chunks(tokens: int, weight: Tensor) -> Iterator[slice]:
