@@ -89,9 +89,10 @@ bubblewrap:
 	else echo "make test needs bubblewrap: apt install bubblewrap" >&2; exit 1; \
 	fi
 
-# Regenerates the shipped val and test instances, which must not change within a version.
+# Regenerates the shipped val and test instances, which must not change within a version: of all ids,
+# or of ID=Sokoban-v0.
 held-out: $(VENV)/dev.stamp
-	$(BIN)/python -m ragen_envs.cli.build_held_out
+	$(BIN)/python -m ragen_envs.cli.build_held_out $(ID)
 
 clean:
 	rm -rf $(VENV) $(OLDEST) $(VLLM) $(VERIFIERS)

@@ -262,7 +262,11 @@ def registered_ids() -> tuple[str, ...]:
 
 
 def get_game(env: str) -> ThirdPartyGame:
-    """Return a third-party environment that `register_environment` registered."""
+    """Return a third-party environment that `register_environment` registered.
+
+    Raises:
+        KeyError: It was not registered.
+    """
     return _GAMES[env]
 
 

@@ -134,6 +134,11 @@ def all_games() -> tuple[GameSpec, ...]:
     return GAMES + register_third_party_games()
 
 
+def all_ids() -> tuple[str, ...]:
+    """Return the ids that need no opponent: this suite's, then those of other packages."""
+    return tuple(id_ for game in all_games() for id_ in game.ids)
+
+
 _registered: dict[str, tuple[GameSpec, VariantSpec | OpponentSpec]] = {}
 
 

@@ -52,7 +52,11 @@ class ExternalFailures(FailureLabeler):
 
 
 def find_labeler(env: str) -> FailureLabeler:
-    """Return the failure labeler of an environment."""
+    """Return the failure labeler of an environment.
+
+    Raises:
+        KeyError: The environment is external and was not registered.
+    """
     game = _find_game(env)
     if game is None:
         return ExternalFailures()
@@ -61,7 +65,11 @@ def find_labeler(env: str) -> FailureLabeler:
 
 
 def find_labels(env: str) -> Mapping[str, str]:
-    """Return the failure labels of an environment, each with one sentence; common ones first."""
+    """Return the failure labels of an environment, each with one sentence; common ones first.
+
+    Raises:
+        KeyError: The environment is external and was not registered.
+    """
     game = _find_game(env)
     return {**COMMON, **(game.labels if game else EXTERNAL_LABELS)}
 

@@ -152,6 +152,10 @@ def audit_environment(env: str, levels: int, advance: Advance, sealed: bool = Fa
 
     `advance` is the callback of progress, with `count_steps` steps in total. `sealed` includes
     the sealed split, if the environment has one.
+
+    Raises:
+        SealedKeyError: The sealed split is included and its key is missing.
+        MissingInstancesError: The held-out instances have not been generated.
     """
     audit = count_guarantees(env, levels, advance, sealed)
     advance(0, "checks of the kit")

@@ -56,9 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return run_program(parser(), arguments)
     except ValueError as error:
+        from ragen_envs.core.held_out import MissingInstancesError
         from ragen_envs.core.sealed import SealedKeyError
 
-        if not isinstance(error, SealedKeyError):
+        if not isinstance(error, (SealedKeyError, MissingInstancesError)):
             raise
         sys.stderr.write(f"ragen-bench: {error}\n")
         return 2

@@ -7,6 +7,7 @@ a model's name on the command line to its provider and the model.
 
 from __future__ import annotations
 
+import logging
 import pkgutil
 import re
 import sys
@@ -180,6 +181,7 @@ def resolve(
             serve it.
     """
     provider = find_provider(name)
+    _warn_of_hidden(provider.name)
     settings = ModelSettings(server, random_player, isolation)
     return provider.load(name.removeprefix(provider.prefix), settings)
 
@@ -202,9 +204,9 @@ def list_providers() -> dict[str, str]:
 
     A third-party provider that cannot be imported has the error for its help.
     """
-    _built_in()
     broken = {}
     for point in _entry_points():
+        _warn_of_hidden(point.name)
         try:
             _load_third_party(point.name)
         except UserError as error:
@@ -240,12 +242,28 @@ def _entry_points() -> list[EntryPoint]:
     return list(entry_points(group=ENTRY_POINTS))
 
 
+@cache
+def _warn_of_hidden(name: str) -> None:
+    """Warn of an entry point that a built-in provider of its name hides."""
+    if name in _built_in():
+        for point in _entry_points():
+            if point.name == name:
+                logging.getLogger(__name__).warning(
+                    f"the model provider {name!r} of {_source(point)} is not used, since a "
+                    "built-in provider has the name; rename its entry point"
+                )
+
+
+def _source(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.value
+
+
 def _load_third_party(name: str) -> Provider | None:
     """Import the provider that an entry point of this name registers."""
     for point in _entry_points():
         if point.name != name:
             continue
-        source = f"the model provider {name!r} of {point.dist.name if point.dist else point.value}"
+        source = f"the model provider {name!r} of {_source(point)}"
         try:
             point.load()
         except (Exception, SystemExit) as error:  # another distribution's code may raise anything

@@ -52,15 +52,12 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
     instances = select(options.suite, options.env, options.limit, opposed)
     suite = "" if options.env else options.suite or "core"
     default = find_suite(suite).max_tokens if suite else DEFAULT_MAX_TOKENS
-    random_player = None
-    if options.random_player is not None:
-        if all(map(is_text_env, instances)):
-            raise UserError(
-                "--random-player is for third-party environments that are not a TextEnv; remove "
-                "it, since every TextEnv has a random player"
-            )
-        random_player = import_random_player(options.random_player)
-    _check_scripted(options.model, instances, random_player is not None)
+    if options.random_player is not None and all(map(is_text_env, instances)):
+        raise UserError(
+            "--random-player is for third-party environments that are not a TextEnv; remove "
+            "it, since every TextEnv has a random player"
+        )
+    _check_scripted(options.model, instances, options.random_player is not None)
     response_format = _choose_format(options, instances)
     if options.constrain:
         _check_ability(options.model, "constrained", "--constrain")
@@ -72,11 +69,14 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
     if options.pictures:
         _check_pictures(options, instances)
     split = find_choice("split", options.split, SPLITS)
-    draw = None
-    if options.draw is not None:
-        if split != "drawn":
-            raise UserError(f"--draw goes with --split drawn, not with --split {split}")
-        draw = read_draw_file(options.draw)
+    if options.draw is not None and split != "drawn":
+        raise UserError(f"--draw goes with --split drawn, not with --split {split}")
+    history, server = _parse_history(options.history), server_of(options)
+    opponent, isolation = opponent_of(options, opponent_format), isolation_of(options, split)
+    # Files and modules of the user last: a wrong option is reported before them.
+    draw = None if options.draw is None else read_draw_file(options.draw)
+    player = options.random_player
+    random_player = None if player is None else import_random_player(player)
     return Evaluation(
         model=options.model,
         suite=suite,
@@ -87,14 +87,14 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
         seed=options.seed,
         temperature=options.temperature,
         max_tokens=options.max_tokens or default,
-        history=_parse_history(options.history),
+        history=history,
         constrain=options.constrain,
         command=command,
-        server=server_of(options),
-        opponent=opponent_of(options, opponent_format),
+        server=server,
+        opponent=opponent,
         top_p=options.top_p,
         random_player=random_player,
-        isolation=isolation_of(options, split),
+        isolation=isolation,
         draw=draw,
         pictures=options.pictures,
     )

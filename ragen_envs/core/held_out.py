@@ -42,11 +42,22 @@ def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
     return tuple(instances)
 
 
+class MissingInstancesError(ValueError):
+    """A game ships no file with the instances of a held-out split."""
+
+
 @cache
 def load(package: str, path: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
-    """Return the instances of a package's file, read once a process; ValueError without one."""
+    """Return the instances of a package's file, read once a process.
+
+    Raises:
+        MissingInstancesError: There is no such file.
+    """
     try:
         text = files(package).joinpath(path).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ValueError(f"{package} ships no held-out instances in {path!r}") from None
+        raise MissingInstancesError(
+            f"{package} ships no held-out instances in {path!r}; generate them, in this suite with "
+            "`python -m ragen_envs.cli.build_held_out`"
+        ) from None
     return read(text, make)

@@ -301,7 +301,7 @@ class TextGame(Generic[V, I]):
         """Return the shipped instances of a variant, in the order of their seeds.
 
         Raises:
-            ValueError: The package ships none.
+            MissingInstancesError: The package ships none.
         """
         path = cls.held_out_files.format(name=name, split=split)
         return load(cls.__module__.rpartition(".")[0], path, cls.read_instance)

@@ -1,6 +1,6 @@
 """The suite's games as environments of GEM.
 
-Needs the extra `gem`. Importing it registers the suite's ids in GEM:
+Needs the extra `gem`. Importing it registers the suite's ids and those of installed games in GEM:
 
     import gem
     import ragen_envs.integrations.gem
@@ -22,7 +22,7 @@ from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import Episode
-from ragen_envs.registration import IDS
+from ragen_envs.registration import all_ids
 
 __all__ = ["GemEnv"]
 
@@ -40,6 +40,9 @@ class GemEnv(gem.Env):  # type: ignore[misc]
         noise_seed: Noise of each episode; rollouts of a group differ in it only.
         seed: Instance of the first `reset` without a seed; `gem.make_vec` gives one.
         options: Extra arguments of the environment.
+
+    Attributes:
+        episode: The episode that is played.
 
     Raises:
         ValueError: An argument is invalid.
@@ -116,5 +119,5 @@ class GemEnv(gem.Env):  # type: ignore[misc]
         self.episode.close()
 
 
-for _id in IDS:
+for _id in all_ids():
     gem.register(_id.replace("/", ":"), "ragen_envs.integrations.gem:GemEnv", env=_id)

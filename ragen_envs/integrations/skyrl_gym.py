@@ -1,7 +1,7 @@
 """The suite's games as environments of SkyRL-Gym.
 
-Needs the extra `skyrl`. Importing it registers the suite's ids in SkyRL-Gym, and the id "ragen" for
-any other text environment of Gymnasium's registry:
+Needs the extra `skyrl`. Importing it registers the suite's ids and those of installed games in
+SkyRL-Gym, and the id "ragen" for any other text environment of Gymnasium's registry:
 
     import skyrl_gym
     import ragen_envs.integrations.skyrl_gym
@@ -25,7 +25,7 @@ from skyrl_gym.envs.base_text_env import (  # type: ignore[import-untyped]
 from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
-from ragen_envs.registration import IDS
+from ragen_envs.registration import all_ids
 
 __all__ = ["SkyRLEnv", "rows"]
 
@@ -44,6 +44,12 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             environment of an instance in this process takes the n-th one, as in a group. Other
             entries are ignored.
         env: The environment's id.
+
+    Attributes:
+        task: The row's task.
+        episode: The episode that is played.
+        max_turns: SkyRL's limit; None without one.
+        turns: Number of turns taken.
 
     Raises:
         ValueError: The row has no seed, or the environment rejects an entry.
@@ -141,7 +147,7 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, ob
         first = episodes[key].reset(task.seed, task.noise_seed)
         yield {
             "prompt": [_user(first)],
-            "env_class": task.env if task.env in IDS else NAMESPACE,
+            "env_class": task.env if task.env in all_ids() else NAMESPACE,
             "env": task.env,
             "seed": task.seed,
             "rollout": None if own_noise else task.noise_seed,
@@ -150,6 +156,6 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, ob
         }
 
 
-for _id in IDS:
+for _id in all_ids():
     skyrl_gym.register(_id, "ragen_envs.integrations.skyrl_gym:SkyRLEnv", {"env": _id})
 skyrl_gym.register(NAMESPACE, "ragen_envs.integrations.skyrl_gym:SkyRLEnv")

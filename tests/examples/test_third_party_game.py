@@ -71,6 +71,32 @@ assert "lamps/Lamps-v0" not in ragen_envs.IDS
     assert (done.returncode, done.stderr) == (0, "")
 
 
+BRIDGES = {
+    "gem": "print(gem.make('lamps:Lamps-v0').reset(seed=0))",
+    "skyrl_gym": """
+env = skyrl_gym.make('lamps/Lamps-v0', env_config={}, extras={'seed': 0})
+print(env.init([]))
+""",
+    "textarena": """
+env = textarena.make('lamps/Lamps-v0')
+env.reset(1, 0)
+print(env.get_observation())
+""",
+    "pettingzoo": """
+from ragen_envs.integrations.pettingzoo import parallel_env
+print(parallel_env('lamps/Lamps-v0').reset(seed=0))
+""",
+}
+
+
+@pytest.mark.parametrize("bridge", BRIDGES)
+def test_the_bridges_list_it(site, tmp_path, bridge):
+    imports = f"import {bridge}, ragen_envs.integrations.{bridge}\n"
+    done = python(site, tmp_path, "-c", imports + BRIDGES[bridge])
+    assert done.returncode == 0, done.stderr
+    assert "There is a row of 18 lamps" in done.stdout
+
+
 def test_it_is_scored_analysed_and_audited(site, tmp_path):
     listed = bench(site, tmp_path, "list")
     assert "  lamps/Lamps-v0 " in listed

@@ -67,3 +67,21 @@ def test_a_new_folder_is_a_new_game_everywhere(path, tmp_path):
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_game_without_its_instances_is_one_line(path, tmp_path):
+    for file in (tmp_path / "ragen_envs/games/lamps/instances").iterdir():
+        file.unlink()
+    for command in ("audit", "describe"):
+        done = subprocess.run(
+            [sys.executable, "-m", "ragen_bench", command, "Lamps-v0"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        [line] = done.stderr.splitlines()
+        assert line.startswith("ragen-bench: ragen_envs.games.lamps ships no held-out instances in")
+        assert line.endswith("with `python -m ragen_envs.cli.build_held_out`")

@@ -14,7 +14,7 @@ from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.integrations.pettingzoo.agents import Observation, OrderCheck, agent_names
 from ragen_envs.integrations.pettingzoo.duel import DuelEnv, DuelTurnsEnv
 from ragen_envs.integrations.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
-from ragen_envs.registration import IDS, load_class
+from ragen_envs.registration import all_ids, load_class
 
 Mode = Literal["shared", "duel"]
 """Whether the agents share one game, or each plays a copy of the same instance."""
@@ -34,7 +34,7 @@ def aec_env(
     """Return a game in which the agents respond one after the other.
 
     Args:
-        id: One of `ragen_envs.IDS`.
+        id: One of `ragen_envs.IDS`, or the id of an installed game.
         agents: Number of agents, or their names.
         mode: "shared" for one game whose turns the agents take in rotation, "duel" for a copy of
             the same instance each, see `DuelEnv`.
@@ -78,8 +78,8 @@ def _text_env(
     response_format: AnswerFormat,
     render_mode: str | None,
 ) -> AnyTextEnv:
-    if id_ not in IDS:
-        raise ValueError(f"id {id_!r} is unknown; choose one of {list(IDS)}")
+    if id_ not in all_ids():
+        raise ValueError(f"id {id_!r} is unknown; choose one of {list(all_ids())}")
     if mode not in MODES:
         raise ValueError(f"mode {mode!r} is unknown; choose one of {list(MODES)}")
     one_of("render_mode", render_mode, (None, "ansi"))  # an image shows one board only

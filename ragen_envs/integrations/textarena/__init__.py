@@ -2,7 +2,8 @@
 
 Needs the extra `textarena`. Importing it
 
-- registers this suite's ids in TextArena: `textarena.make("ragen/Sokoban-v0")`;
+- registers this suite's ids and those of installed games in TextArena:
+  `textarena.make("ragen/Sokoban-v0")`;
 - registers TextArena's single-player ids in Gymnasium:
   `gymnasium.make("ragen_textarena/Mastermind-v0")`.
 
@@ -25,7 +26,7 @@ import gymnasium
 from ragen_envs.integrations.textarena.env import TextArenaEnv
 from ragen_envs.integrations.textarena.gamemaster import rule_gamemaster, source_of
 from ragen_envs.integrations.textarena.suite import BoardView, Transcript
-from ragen_envs.registration import IDS
+from ragen_envs.registration import all_ids
 
 if TYPE_CHECKING:
     from ragen_envs.integrations.textarena.aec import TextArenaAEC
@@ -55,7 +56,7 @@ for _env_id in SINGLE_PLAYER:
         order_enforce=False,
         disable_env_checker=True,
     )
-for _id in IDS:
+for _id in all_ids():
     register_with_versions(
         _id,
         "ragen_envs.integrations.textarena.suite:SuiteGame",

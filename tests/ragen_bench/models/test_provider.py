@@ -126,3 +126,18 @@ def ability_row(provider: Provider) -> str:
 def test_names_of_no_known_form_are_refused(name):
     with pytest.raises(UserError, match="unknown model"):
         find_provider(name)
+
+
+@pytest.mark.slow
+def test_an_entry_point_of_a_built_in_name_is_reported(distribution, tmp_path):
+    path = distribution(ECHO)
+    file = tmp_path / "echo_models-1.0.dist-info" / "entry_points.txt"
+    file.write_text(file.read_text().replace("echo =", "random ="))
+    options = ("--env", "Bandit-v0", "--limit", "1", "--quiet", "--out", "run")
+    for arguments in (("evaluate", "random", *options), ("list",)):
+        done = run_alone(*arguments, cwd=tmp_path, PYTHONPATH=path)
+        assert done.returncode == 0
+        assert done.stderr == (
+            "the model provider 'random' of echo-models is not used, since a built-in provider has "
+            "the name; rename its entry point\n"
+        )

@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.terminal.console import plain_console
 from ragen_starpo.cli import main
 from ragen_starpo.cli.main import COMMANDS
-from ragen_starpo.cli.training import print_places, print_progress
+from ragen_starpo.cli.training import NO_STEPS, print_places, print_progress
 
 LINES = {
     "local": ("local", "small", "--out", "run"),
@@ -33,6 +33,14 @@ def test_only_existing_models_are_printed(tmp_path, capsys):
     assert f"Models  {tmp_path / 'best'}, {tmp_path / 'final'}\n" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("kept", "says"), [((0, 0), True), ((0, 0.25), False), ((), False)])
+def test_a_run_that_took_no_step_ends_with_a_line(tmp_path, capsys, kept, says):
+    lines = "".join(json.dumps({"filter/kept": fraction}) + "\n" for fraction in kept)
+    (tmp_path / "metrics.jsonl").write_text(lines)
+    print_places(plain_console(), tmp_path)
+    assert capsys.readouterr().out.endswith(f"{NO_STEPS}\n") is says
+
+
 def test_progress_of_a_run_is_printed(tmp_path, capsys):
     lines = {
         "metrics": {
@@ -41,6 +49,7 @@ def test_progress_of_a_run_is_printed(tmp_path, capsys):
             "rollout/failed": 2,
             "rollout/begun_anew": 3,
             "val/success": 0.25,
+            "filter/kept": 0.5,
         },
         "failures": {"groups": 2, "error": "OSError: [Errno 5] gone"},
         "warnings": {"text": "Early warning in iteration 0."},
@@ -80,7 +89,7 @@ class ListTracker(nullcontext):
 def test_a_failed_tracker_does_not_affect_the_others(tmp_path, capsys):
     gone, stays = ListTracker(1), ListTracker(None)
     (tmp_path / "final").mkdir()
-    metrics = {"rollout/success": 0.5, "rollout/reward": 1.25}
+    metrics = {"rollout/success": 0.5, "rollout/reward": 1.25, "filter/kept": 1.0}
     numbered = [json.dumps({"iteration": n, **metrics}) + "\n" for n in range(3)]
     failure = pytest.raises(UserError, match="not all metrics were logged, see above")
     with failure as raised, print_progress("small", 3, tmp_path, (gone, stays)):

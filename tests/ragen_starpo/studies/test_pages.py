@@ -10,9 +10,10 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.pages.formats import NONE
 from ragen_starpo.cli.main import main
-from ragen_starpo.studies.pages import render_overview
+from ragen_starpo.studies.pages import make_pages, render_overview
 
 VERDICT = {"word": "held", "mean": 0.25, "interval": [0.1, 0.4], "margin": 0.0, "detectable": 0.2}
+PUBLISHED = Path(__file__).parents[3] / "docs/results/studies"
 CLAIM = {"text": "a | b", "source": "here", "figure": "test", "problem": "", "verdict": VERDICT}
 
 
@@ -67,3 +68,10 @@ def test_the_page_of_all_studies_has_their_tables_and_counts_their_verdicts():
     held, not_held, undecided = words["held"], words["not held"], words["undecided"]
     counted = f"Of {words.total()} claims {held} hold, {not_held} do not, and {undecided} are"
     assert counted in page
+
+
+@pytest.mark.parametrize("file", PUBLISHED.rglob("study.json"), ids=lambda file: file.parent.name)
+def test_pages_are_made_of_every_published_study(file):
+    results = json.loads(file.read_text(encoding="utf-8"))
+    pages = make_pages(results)
+    assert all(run["folder"] in pages["study.html"] for run in results["runs"])

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ragen_starpo.recipes.recipe import Recipe
 
 _POLL_SECONDS = 0.5
+NO_STEPS = (
+    "No step was taken, as the filter dropped all groups in every iteration; start with a model "
+    "that sometimes succeeds, or raise rollouts.samples or rollouts.temperature"
+)
 
 
 class Tracker(AbstractContextManager[object], Protocol):
@@ -219,10 +223,23 @@ def print_progress(
 
 
 def print_places(console: Console, run: Path) -> None:
-    """Print the paths of a run and its models; `best/` exists only after a validation."""
+    """Print the paths of a run and its models; `best/` exists only after a validation.
+
+    If the filter dropped all groups in each iteration, a line says so.
+    """
     models = [str(run / name) for name in ("best", "final") if (run / name).is_dir()]
     console.print(f"Run     {run}", soft_wrap=True)
     console.print(f"Models  {', '.join(models)}", soft_wrap=True)
+    if has_no_steps(run):
+        console.print(NO_STEPS, soft_wrap=True)
+
+
+def has_no_steps(run: Path) -> bool:
+    """Return whether the filter dropped all groups in each iteration of a run."""
+    from ragen_bench.runs.json_lines import numbered
+
+    kept = [line["filter/kept"] for _, line in numbered(run / "metrics.jsonl")]
+    return bool(kept) and not any(kept)
 
 
 def read_iteration_metrics(run: Path, timing: JsonObject) -> dict[str, float]:

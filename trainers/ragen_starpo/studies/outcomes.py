@@ -14,7 +14,6 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.json_lines import read_whole
-from ragen_bench.scores.metrics import group_successes
 from ragen_starpo.commands import is_finished
 from ragen_starpo.report import read_training_run
 from ragen_starpo.studies.jobs import BEFORE, FAILED, RUN, TEST, model_name, run_name
@@ -126,12 +125,16 @@ def _failure(place: Path) -> str:
 
 
 def _test_success(folder: Path) -> ByInstance:
-    episodes = list(read_run(folder).episodes())
-    if any(episode.success is None for episode in episodes):
-        return {}
+    # The texts of thousands of episodes need not fit into memory.
+    success: dict[str, dict[int, list[float]]] = {}
+    for episode in read_run(folder).episodes():
+        if episode.success is None:
+            return {}
+        by_index = success.setdefault(episode.env, {})
+        by_index.setdefault(episode.index, []).append(float(episode.success))
     return {
         env: [fmean(by_index[index]) for index in sorted(by_index)]
-        for env, by_index in group_successes(episodes).items()
+        for env, by_index in success.items()
     }
 
 

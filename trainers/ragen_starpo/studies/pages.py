@@ -21,7 +21,7 @@ from ragen_starpo.studies.study import METRICS, list_studies
 
 Row: TypeAlias = list[str]
 _BY_ENV = {"test": "test", "test_gain": "gains"}
-"""Where a run stores the metrics with a value for each environment."""
+"""Where a run stores the metrics with a value for each environment; older files have no gains."""
 VERDICT_COLUMNS = ["claim", "source", "verdict", "difference", "interval", "margin", "detectable"]
 NOTES = {
     "verdicts": (
@@ -98,7 +98,7 @@ def make_run_rows(results: JsonObject) -> list[Row]:
     for run in results["runs"]:
         metrics = dict(run["figures"])
         for name, key in _BY_ENV.items():
-            rates = list(run[key].values())
+            rates = list(run.get(key, {}).values())
             metrics[name] = sum_in_order(rates) / len(rates) if rates else None
         values = [_format(name, metrics.get(name)) for name in names]
         rows.append([run["folder"], *values, run["problem"]])
@@ -120,7 +120,7 @@ def _columns(results: JsonObject, per_run: bool = False) -> dict[str, str]:
         for name, value in run["figures"].items()
         if value is not None
     }
-    known |= {name for name, key in _BY_ENV.items() if any(run[key] for run in results["runs"])}
+    known |= {name for name, key in _BY_ENV.items() if any(run.get(key) for run in results["runs"])}
     return {
         name: metric.heading
         for name, metric in METRICS.items()
