@@ -13,7 +13,7 @@ from ragen_bench.opponents.opponent import ModelPair, Opponent, make_answerer
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import random_answer
 
-from ..opponents.test_pair import GAME, Clocked
+from ..opponents.test_opponent_pair import GAME, Clocked
 from .hf_models import save_tiny
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]

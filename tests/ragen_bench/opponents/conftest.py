@@ -5,7 +5,7 @@ import pytest
 from ragen_bench.opponents.opponent import ModelPair
 
 from .support import finish
-from .test_pair import Batched
+from .test_opponent_pair import Batched
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load as knowledge
 from ragen_envs.games.twenty_questions.understanding import understand
 
 from .support import BASE, GAME, RULE, Said, asks, finish, problem_of
-from .test_pair import Batched
+from .test_opponent_pair import Batched
 
 pytestmark = pytest.mark.slow
 

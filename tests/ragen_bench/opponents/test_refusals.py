@@ -13,7 +13,7 @@ from ragen_bench.runs.specification import config_problem
 from tests.ragen_bench.scores.pairs import compare
 
 from .support import GAME, RULE, finish
-from .test_pair import Batched
+from .test_opponent_pair import Batched
 
 
 def test_runs_against_other_opponents_are_not_compared(run, tmp_path):

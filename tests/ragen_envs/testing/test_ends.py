@@ -20,7 +20,7 @@ from ragen_envs.testing import (
     text_env_machine,
 )
 from tests.ragen_envs.testing.lamps import TURNS, LampEnv, subject_of
-from tests.ragen_envs.testing.test_machine import QUICK
+from tests.ragen_envs.testing.test_strategies_machine import QUICK
 
 LIMIT = 3
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ragen_envs.games.webshop.reward import Reward, check_goal, reward_of
 
 from .shops import goal, product
-from .test_likeness import by_hand
+from .test_reward_likeness import by_hand
 
 TARGET = product(
     "Oak Desk",
