@@ -14,7 +14,7 @@ from ragen_bench.models.hf.graphs import StepGraphs
 from ragen_bench.models.hf.loading import LoadedModel, enable_rows
 from ragen_envs.core.instances import RandomStream
 
-from .test_support import IDS, made
+from .test_loading_kinds import IDS, made
 
 pytestmark = pytest.mark.xdist_group("language-model")
 
