@@ -135,6 +135,7 @@ def test_a_mistake_gets_one_line(tmp_path, arguments, says):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     options = ["--env", "Sokoban-v0", "--env", "Bandit-v0", "--limit", "3", "--format", "answer"]
     done = command("export", "oracle", "--out", "set", *options, cwd=tmp_path)
