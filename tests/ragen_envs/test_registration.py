@@ -166,6 +166,7 @@ def test_first_observations_are_equal_in_other_processes():
     assert found == [here] * 3
 
 
+@pytest.mark.slow
 def test_first_observations_are_equal_in_threads():
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(digest_of_firsts, *zip(*ID_SPLITS * 2, strict=True)))

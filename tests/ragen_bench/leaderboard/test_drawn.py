@@ -27,6 +27,8 @@ from tests.ragen_bench.leaderboard.entries import (
     run_of,
 )
 
+pytestmark = pytest.mark.xdist_group("drawn")  # its runs are made once
+
 
 def agent():
     return evaluation(split="drawn")

@@ -17,6 +17,8 @@ from ragen_bench.statistics import wilson
 from ragen_envs.core.sealed import KEY_VARIABLE
 from tests.ragen_bench.cli.command import run as command
 
+pytestmark = pytest.mark.xdist_group("contamination")  # its runs are made once
+
 ENVS = ["--env", "Bandit-v0", "--env", "FrozenLake-v0", "--limit", "12"]
 # One key for good: with one in twenty, chance gives the random player a lead on either side.
 KEY = sha256(b"public against sealed").hexdigest()

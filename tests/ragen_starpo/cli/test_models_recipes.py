@@ -56,6 +56,7 @@ def test_refused_before_anything_is_loaded(tmp_path, monkeypatch, capsys, argume
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_small_row_runs(small, tmp_path, monkeypatch, capsys, request):
     monkeypatch.chdir(tmp_path)
     smaller = ["iterations=2", "mini_batch=4", "rollouts.max_tokens=4", "rollouts.samples=2"]

@@ -90,6 +90,7 @@ def length(stickers):
     return shortest(stickers)
 
 
+@pytest.mark.slow
 def test_splits_share_no_state_on_shortest_solutions_until_three_moves_are_left():
     seen = {"train": set(), "val": set(), "test": set()}
     for name in ("Cube-v0", "CubeMoves-v0"):

@@ -66,6 +66,7 @@ def test_train_lakes_are_in_reach_not_adjacent_and_in_no_held_out_set(name, star
         assert canonical(reference.played(rows)) not in taken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in FROZEN_LAKE if name not in SIZES])
 def test_the_other_variants_train_on_no_held_out_lake_either(name):
     taken = {form for forms in held_out().values() for both in forms for form in both}

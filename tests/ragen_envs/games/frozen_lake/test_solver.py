@@ -86,7 +86,7 @@ def test_ceilings_of_gymnasiums_map_agree_with_every_sequence(slip, limits):
 
 
 @pytest.mark.parametrize("name", FROZEN_LAKE)
-@pytest.mark.parametrize("split", ["val", "test"])
+@pytest.mark.parametrize("split", first_fast(["val", "test"]))
 def test_shipped_ceilings_agree_with_every_sequence(name, split):
     variant = VARIANTS[name]
     slip, budget = variant.slip, variant.budget
@@ -128,6 +128,7 @@ def test_the_best_policy_reaches_its_ceiling_in_play(name, seed):
     assert abs(won / rollouts - rate) <= 4 * error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["FrozenLake-v0", "FrozenLakeMild-v0"])
 def test_nobody_beats_the_ceiling_over_many_lakes(name):
     """The mean over the split of one rollout each: the ceilings are a mean of 256 coins."""

@@ -6,7 +6,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.sokoban.bitboard import bitboard, check_size, nth_bit, repeat_bits
 from ragen_envs.games.sokoban.rules import Level, move
 from ragen_envs.games.sokoban.solver import Solver, solver
-from tests.cases import examples
+from tests.cases import examples, first_fast
 from tests.ragen_envs.games.sokoban import reference
 from tests.ragen_envs.games.sokoban.test_rules import drawn, rooms
 
@@ -105,7 +105,7 @@ THREE_BOXES = """\
 ##########"""
 
 
-@pytest.mark.parametrize(("xsb", "length"), [(WIDE, 46), (THREE_BOXES, 49)])
+@pytest.mark.parametrize(("xsb", "length"), first_fast([(WIDE, 46), (THREE_BOXES, 49)]))
 def test_a_larger_level_is_solved_by_a_shortest_plan(xsb, length):
     level = Level(xsb, 0)
     found = solver(level)
@@ -118,6 +118,7 @@ def test_a_larger_level_is_solved_by_a_shortest_plan(xsb, length):
     assert len(plan) == length
 
 
+@pytest.mark.slow
 def test_nothing_shorter_solves_the_wide_level():
     assert reference.shortest(WIDE) == 46
 

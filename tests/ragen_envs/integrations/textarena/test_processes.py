@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import first_fast
+
 PLAY = """
 import random, sys
 import gymnasium, ragen_envs.integrations.textarena
@@ -73,6 +75,7 @@ def test_word_games_play_where_nltk_has_its_data(nltk_data):
     assert done[0].stdout == done[1].stdout
 
 
+@pytest.mark.slow
 def test_word_games_say_which_data_they_need(tmp_path):
     done = run(PLAY, 0, "Hangman-v0", NLTK_DATA=str(tmp_path), HOME=str(tmp_path))
     assert done.stderr.splitlines()[-1] == (
@@ -83,10 +86,12 @@ def test_word_games_say_which_data_they_need(tmp_path):
 
 @pytest.mark.parametrize(
     ("missing", "code", "said"),
-    [
-        ("textarena", "", "ragen_envs.integrations.textarena needs textarena"),
-        ("pettingzoo", "; t.pettingzoo_env('Nim-v0')", "pettingzoo_env needs pettingzoo"),
-    ],
+    first_fast(
+        [
+            ("textarena", "", "ragen_envs.integrations.textarena needs textarena"),
+            ("pettingzoo", "; t.pettingzoo_env('Nim-v0')", "pettingzoo_env needs pettingzoo"),
+        ]
+    ),
 )
 def test_a_missing_package_is_named_in_one_line(missing, code, said):
     block = f"import sys; sys.modules[{missing!r}] = None; "

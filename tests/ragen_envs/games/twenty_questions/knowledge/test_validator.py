@@ -59,6 +59,7 @@ def test_every_check_finds_its_mistake():
     assert [check for check, knowledge in wrong.items() if not list(check(knowledge))] == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_the_command_prints_the_mistakes_and_fails(monkeypatch, capsys):
     def called():

@@ -79,6 +79,7 @@ def test_no_is_not_said_where_it_may_be_yes(text, word):
     assert form is None or answer(form, KNOWLEDGE.concepts[word], KNOWLEDGE) != "No"
 
 
+@pytest.mark.slow
 def test_what_is_left_out_again_and_again_ends():
     text = "so anmal, " + "my guess is anmal or qz, " * 8
     reading = _TextReader(_tables(KNOWLEDGE))
