@@ -109,6 +109,17 @@ def test_other_sizes_keep_the_proportions(tmp_path):
     assert 5_500_000 < large < 6_500_000
 
 
+def test_feed_forward_layers_are_whole_blocks_of_a_gpus_kernels():
+    """And the sizes of published models are what they were."""
+    assert {width: Shape.of(width, 1).hidden for width in (48, 96, 192, 288, 512)} == {
+        48: 128,
+        96: 256,
+        192: 512,
+        288: 768,
+        512: 1408,
+    }
+
+
 @pytest.mark.parametrize(
     ("width", "layers", "problem"),
     [

@@ -11,7 +11,9 @@ from ragen_bench.errors import UserError
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.json_lines import read_whole
-from ragen_starpo.engine.folders import RECORD
+
+RECORD = "ragen-train.json"
+"""File that names the command which made a folder; it is not copied to derived folders."""
 
 
 class MadeFolder:

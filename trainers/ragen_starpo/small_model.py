@@ -72,6 +72,10 @@ opening exchange, the wall around a room, the line ends. The model is for these 
 this size only, and fewer tokens allow more episodes in the same time."""
 
 
+_BLOCK = 64
+"""Channels of a feed-forward layer come in multiples of this, as the kernels of GPUs take them."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """The size of a model: widths of the residual stream and of the feed-forward layers."""
@@ -83,7 +87,7 @@ class Shape:
 
     @classmethod
     def of(cls, width: int, layers: int) -> Shape:
-        """Return a shape of another size with the same proportions.
+        """Return a shape of another size with the same proportions, rounded up to whole blocks.
 
         UserError if `width` is not a positive multiple of 8, since each head has pairs of
         channels, or `layers` is below 1.
@@ -92,7 +96,7 @@ class Shape:
             raise UserError(f"--width must be a multiple of 8, got {width}")
         if layers < 1:
             raise UserError(f"--layers must be at least 1, got {layers}")
-        return cls(width=width, layers=layers, hidden=width * 8 // 3)
+        return cls(width=width, layers=layers, hidden=-(-width * 8 // (3 * _BLOCK)) * _BLOCK)
 
 
 def make_small_model(

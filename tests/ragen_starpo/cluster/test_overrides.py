@@ -7,21 +7,31 @@ from types import SimpleNamespace
 import pytest
 import ray
 from omegaconf import OmegaConf
-from verl.trainer.ppo.v1 import AgentLoopManagerTQ
 from verl.utils.config import omega_conf_to_dataclass
 from verl.workers.config import FSDPEngineConfig
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster.verl_config import USERS, decided_by, verl_config
+from ragen_starpo.cluster.verl_config import USERS, decided_by, player_count, verl_config
 from ragen_starpo.recipes.recipe import recipe_of
 
 from .test_runs import SETTINGS
 
 ROLLOUT = "actor_rollout_ref.rollout"
+STORAGE = "transfer_queue.backend.SimpleStorage.num_data_storage_units"
+ENGINE = (
+    (f"{ROLLOUT}.enforce_eager", True),
+    (f"{ROLLOUT}.cudagraph_capture_sizes", [1, 8]),
+    (f"{ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes", 64),
+    (f"{ROLLOUT}.engine_kwargs.vllm.attention_backend", "TRITON_ATTN"),
+    (f"{ROLLOUT}.engine_kwargs.vllm.kv_cache_memory_bytes", 6 << 30),
+)
+"""Of vLLM, with a value; a test of its server on a CPU uses most of them."""
 MODELS = {"actor_rollout_ref.model": "PolicyEngine", "critic.model": "ValueEngine"}
 TESTED = {
     *(f"trainer.{name}" for name in ("logger", "project_name", "experiment_name")),
     *(f"{ROLLOUT}.{name}" for name in ("max_num_seqs", "agent.num_workers")),
+    *(name for name, _ in ENGINE),
+    STORAGE,
     *(f"{model}.enable_gradient_checkpointing" for model in MODELS),
     *(f"{model}.override_config.attn_implementation" for model in MODELS),
 }
@@ -58,6 +68,27 @@ def test_loggers(config, tmp_path, monkeypatch):
     assert line == {"step": 4, "data": {"rollout/reward": 1.5}}
 
 
+@pytest.mark.parametrize(("name", "value"), ENGINE)
+def test_vllm_gets_what_is_set_and_else_its_own(config, name, value):
+    """As the dataclass that verl's server reads; it leaves out what is None."""
+    path = name.removeprefix(f"{ROLLOUT}.").split(".")
+
+    def read(found):
+        rollout = omega_conf_to_dataclass(found.actor_rollout_ref.rollout)
+        for part in path:
+            rollout = rollout[part] if isinstance(rollout, dict) else getattr(rollout, part)
+        return rollout
+
+    text = json.dumps(value).strip('"')
+    assert read(config(f"{name}={text}")) == value
+    assert read(config()) in (None, False, 2048)
+
+
+def test_storage(config):
+    assert OmegaConf.select(config(), STORAGE) == 1
+    assert OmegaConf.select(config(f"{STORAGE}=3"), STORAGE) == 3
+
+
 class Remote:
     """What Ray makes of a class or a method, which keeps what it is called with."""
 
@@ -72,31 +103,56 @@ class Remote:
         return self.answer
 
 
+async def nothing():
+    """The answer of a method that returns None."""
+
+
 def test_requests_at_once(config, monkeypatch):
     from ragen_starpo.cluster import hf_engine
 
     async def whereabouts():
         return "a" * 56, ""
 
-    worker, server = Remote(), Remote()
+    worker, server = SimpleNamespace(), SimpleNamespace(begin=Remote(nothing()))
     worker.__ray_call__ = Remote(whereabouts())
-    monkeypatch.setattr(ray, "remote", lambda _: server)
+    monkeypatch.setattr(hf_engine, "find_server", lambda *_: server)
     found = config(f"{ROLLOUT}.max_num_seqs=7")
     model = omega_conf_to_dataclass(found.actor_rollout_ref.model)
     replica = hf_engine.HFReplica(0, found.actor_rollout_ref.rollout, model, 1)
     replica.workers = [worker]
     asyncio.run(replica.launch_servers())
-    assert [given[1] for given in server.given] == [7]
+    assert [given[1] for given in server.begin.given] == [7]
 
 
 def test_agent_loops(config, monkeypatch):
+    from ragen_starpo.cluster import hosts
+
     monkeypatch.setattr(
         ray, "nodes", lambda: [{"NodeID": "a" * 56, "Alive": True, "Resources": {"CPU": 1}}]
     )
-    manager = AgentLoopManagerTQ(config(f"{ROLLOUT}.agent.num_workers=3"), None)
-    manager.agent_loop_workers_class = Remote()
-    asyncio.run(manager._init_agent_loop_workers())
-    assert len(manager.agent_loop_workers) == 3
+    monkeypatch.setattr(ray, "remote", lambda _: Remote("started"))
+    agent = config(f"{ROLLOUT}.agent.num_workers=3").actor_rollout_ref.rollout.agent
+    assert hosts.start_players(agent.num_workers) == ["started"] * 3
+
+
+@pytest.mark.parametrize(
+    ("instances", "samples", "cores", "nodes", "count"),
+    [
+        (8, 16, 2, 1, 1),
+        (8, 16, 16, 1, 2),
+        (64, 16, 16, 1, 4),
+        (64, 16, 16, 4, 16),
+        (2, 256, 64, 1, 2),
+        (4, 4, 64, 1, 1),
+    ],
+)
+def test_as_many_agent_loops_as_are_of_use(small, instances, samples, cores, nodes, count):
+    changed = {
+        "rollouts": {"instances": instances, "samples": samples},
+        "cluster": {"nodes": nodes},
+    }
+    recipe = recipe_of({**SETTINGS, "model": str(small), **changed}, "a test")
+    assert player_count(recipe, cores) == count
 
 
 def built(place, model, coordinate=0, **engine):

@@ -7,7 +7,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster.ray_session import ray_session
+from ragen_starpo.cluster.ray_session import VERL_VARIABLES, ray_session, run_variables
 from ragen_starpo.recipes.sections import ClusterSettings
 
 
@@ -58,3 +58,26 @@ def test_an_address_that_does_not_answer_is_not_asked(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with ray_session(ClusterSettings(), "cpu", None):
         assert len(ray.nodes()) == 1
+
+
+def test_the_variables_are_verls_and_users_keep_theirs(monkeypatch):
+    from verl.trainer.constants_ppo import PPO_RAY_RUNTIME_ENV
+
+    theirs = dict(PPO_RAY_RUNTIME_ENV["env_vars"])
+    # Of the devices of others, and one that a run sets itself.
+    others = ("HCCL_", "HSA_", "TOKENIZERS_PARALLELISM")
+    assert {n: v for n, v in theirs.items() if not n.startswith(others)} == VERL_VARIABLES
+    monkeypatch.delenv("NCCL_DEBUG", raising=False)
+    monkeypatch.setenv("VLLM_LOGGING_LEVEL", "INFO")
+    found = run_variables("cuda", "bfloat16")
+    assert found["VLLM_DISABLE_COMPILE_CACHE"] == "1"
+    assert (found["NCCL_DEBUG"], found["VLLM_LOGGING_LEVEL"]) == ("WARN", "INFO")
+
+
+def test_attention_is_in_full_float32_where_that_is_asked_for(monkeypatch):
+    name = "TRITON_F32_DEFAULT"
+    monkeypatch.delenv(name, raising=False)
+    assert run_variables("cuda", "float32")[name] == "ieee"
+    assert name not in run_variables("cuda", "bfloat16")
+    monkeypatch.setenv(name, "tf32x3")
+    assert run_variables("cuda", "float32")[name] == "tf32x3"

@@ -9,7 +9,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster.train import WITH_VLLM, check_vllm
+from ragen_starpo.cluster.vllm_checks import WITH_VLLM, check_versions
 from tests.links import ROOT
 
 CONSTRAINTS = "constraints-train-gpu.txt"
@@ -42,7 +42,12 @@ def test_the_versions_that_are_checked_are_verls_and_the_pinned_ones():
     for name, wanted in WITH_VLLM.items():
         assert SpecifierSet(wanted).contains(pinned[name]), name
     [general] = [asked for asked in required if asked.name == "transformers" and not asked.marker]
-    assert SpecifierSet(WITH_VLLM["transformers"]) == general.specifier
+    # What verl takes, and the newer ones that have run on a GPU.
+    ours = SpecifierSet(WITH_VLLM["transformers"])
+    for version in ("5.5.2", "5.5.3", "5.6.0", "5.6.1", "5.10.9"):
+        assert ours.contains(version) == general.specifier.contains(version)
+    assert ours.contains("5.17.0")
+    assert not ours.contains("5.18.0")
     extra = [asked for asked in required if asked.marker and 'extra == "vllm"' in str(asked.marker)]
     theirs = {asked.name: asked.specifier for asked in extra}
     for name in ("vllm", "torch"):
@@ -67,17 +72,17 @@ def installed(tmp_path, monkeypatch):
 
 
 def test_versions_that_fit(installed):
-    installed(verl="0.9.1", vllm="0.24.0+cu130", torch="2.11.0+cu130", transformers="5.9.0")
-    check_vllm()
+    installed(verl="0.9.1", vllm="0.24.0+cu130", torch="2.11.0+cu130", transformers="5.17.0")
+    check_versions()
 
 
 def test_versions_that_do_not_fit_are_named_in_one_line(installed):
     installed(verl="0.9.1", vllm="0.32.0", torch="2.11.0", transformers="5.6.0")
     with pytest.raises(UserError) as refused:
-        check_vllm()
+        check_versions()
     assert str(refused.value) == (
         "cluster.engine=vllm needs vllm==0.24.0 (0.32.0 installed) and "
-        "transformers>=5.5.3,!=5.6.0,<5.11 (5.6.0 installed): in a checkout pip install "
+        "transformers>=5.5.3,!=5.6.0,<5.18 (5.6.0 installed): in a checkout pip install "
         "-c constraints-train-gpu.txt '.[train-gpu]' in an environment of its own; or set "
         "cluster.engine=hf"
     )

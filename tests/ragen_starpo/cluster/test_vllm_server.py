@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from ragen_envs.core.protocol import STOP
-from ragen_starpo.cluster.ray_session import _variables
+from ragen_starpo.cluster.ray_session import run_variables
 from tests.ragen_bench.models.vllm.place import PYTHON, ROOT, environment
 
 from .vllm_episodes import SETTINGS, TEMPERATURES
@@ -51,7 +51,7 @@ def episodes(folders, tmp_path_factory):
         cwd=place,
         env={
             **environment(),
-            **_variables("cpu"),
+            **run_variables("cpu", "float32"),
             "PYTHONPATH": f"{ROOT}:{ROOT / 'trainers'}",
             "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
             # Of a process that trains.

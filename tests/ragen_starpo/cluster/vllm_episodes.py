@@ -34,16 +34,21 @@ SETTINGS = {
     "advantage": {"estimator": "grpo"},
     "cluster": {"engine": "vllm", "device": "gpu"},
 }
+ROLLOUT = "actor_rollout_ref.rollout"
+OVERRIDES = (
+    # vLLM's CPU platform has no graphs.
+    f"{ROLLOUT}.enforce_eager=true",
+    f"{ROLLOUT}.max_num_seqs=8",
+    # So small that the weights take several buckets.
+    f"{ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes=1",
+    f"{ROLLOUT}.engine_kwargs.vllm.kv_cache_memory_bytes={64 << 20}",
+)
 ON_CPU = {
-    # vLLM's CPU platform has neither sleep nor graphs.
+    # vLLM's CPU platform has no sleep.
     "enable_sleep_mode": False,
     "free_cache_engine": False,
-    "enforce_eager": True,
-    "max_num_seqs": 8,
     # Else a third process imports all of it again.
     "engine_kwargs.vllm.distributed_executor_backend": "uni",
-    # So small that the weights take several buckets.
-    "checkpoint_engine.update_weights_bucket_megabytes": 1,
 }
 
 
@@ -71,7 +76,7 @@ def without_ray():
 def configured(folder):
     """Return the recipe, and verl's configuration of a run by vLLM but for what a CPU lacks."""
     recipe = recipe_of({**SETTINGS, "model": folder}, "a test")
-    config = verl_config(recipe, Path(folder), "cpu")
+    config = verl_config(recipe, Path(folder), "cpu", OVERRIDES)
     OmegaConf.set_struct(config, False)
     config.ragen = {"recipe": json.dumps(recipe.as_json()), "run": ""}
     for name, value in ON_CPU.items():
@@ -118,10 +123,11 @@ class Handle:
 async def hand_over(config, server, folder, version):
     """Send a folder's weights as a process that trains does."""
     from verl.utils.config import omega_conf_to_dataclass
-    from verl.workers.rollout.vllm_rollout import ServerAdapter
+
+    from ragen_starpo.cluster.vllm_adapter import VLLMAdapter
 
     rollout = omega_conf_to_dataclass(config.actor_rollout_ref.rollout)
-    adapter = ServerAdapter(rollout, server.model_config, None)
+    adapter = VLLMAdapter(rollout, server.model_config, None)
     adapter.server_handle = Handle(server, asyncio.get_running_loop())
     weights = AutoModelForCausalLM.from_pretrained(folder, dtype="float32").state_dict()
     sending = adapter.update_weights(iter(weights.items()), global_steps=version)

@@ -10,7 +10,6 @@ from typing import Any
 import ray
 import torch
 import torch.distributed
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from torch import Tensor
 from verl.plugin.platform import get_platform
 from verl.workers.rollout.base import BaseRollout
@@ -22,6 +21,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
 from ragen_envs.core.instances import RandomStream
+from ragen_starpo.cluster.hosts import find_server, server_name
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.rollout.trajectory import Sampled, sampled_of
 
@@ -150,7 +150,7 @@ class HFAdapter(BaseRollout):
     ) -> None:
         """Send all weights to the server, by the model's own names, with adapters merged."""
         state = {name: tensor.cpu() for name, tensor in weights}
-        server = ray.get_actor(server_name(torch.distributed.get_rank()))
+        server = ray.get_actor(server_name(HF_ENGINE, torch.distributed.get_rank()))
         await server.take.remote(state, global_steps)
 
 
@@ -162,24 +162,15 @@ class HFReplica(RolloutReplica):
         if self.world_size != 1:
             raise UserError("the engine hf samples in one process; set cluster.tensor_parallel=1")
         workers: Any = self.workers  # verl types it as None until they exist
-        node, devices = await workers[0].__ray_call__.remote(_locate)
+        node, devices = await workers[0].__ray_call__.remote(locate)
         platform = get_platform()
         visible = {platform.visible_devices_envvar(): devices} if devices else {}
         independent = dict.fromkeys(platform.ray_noset_envvars(), "1")
-        server: Any = (
-            ray.remote(HFServer)
-            .options(
-                name=server_name(self.replica_rank),
-                scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
-                runtime_env={"env_vars": {**independent, **visible}},
-                max_concurrency=self.max_concurrency,
-                num_cpus=0,
-            )
-            .remote(self.model_config.path, self.config.max_num_seqs)
-        )
+        server = find_server(HF_ENGINE, self.replica_rank, node, {**independent, **visible})
+        await server.begin.remote(self.model_config.path, self.config.max_num_seqs)
         self.servers = [server]
         self._server_handle = server
-        self._server_address = server_name(self.replica_rank)
+        self._server_address = server_name(HF_ENGINE, self.replica_rank)
 
 
 def register() -> None:
@@ -187,12 +178,7 @@ def register() -> None:
     RolloutReplicaRegistry.register(HF_ENGINE, lambda: HFReplica)
 
 
-def server_name(rank: int) -> str:
-    """Return the Ray name of the server that samples for the training process of a rank."""
-    return f"ragen-hf-{rank}"
-
-
-def _locate(_worker: object) -> tuple[str, str]:
+def locate(_worker: object) -> tuple[str, str]:
     """Return the node of a training process, and its GPU, if it has one."""
     context = ray.get_runtime_context()
     ids = context.get_accelerator_ids().get("GPU", []) if torch.cuda.is_available() else []

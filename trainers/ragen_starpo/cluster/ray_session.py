@@ -16,6 +16,14 @@ from ragen_starpo.cluster.platform import environment
 from ragen_starpo.engine.computing import Device
 from ragen_starpo.recipes.sections import ClusterSettings
 
+VERL_VARIABLES = {
+    "NCCL_DEBUG": "WARN",
+    "VLLM_LOGGING_LEVEL": "WARN",
+    "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true",
+    # Its entries are corrupted now and then.
+    "VLLM_DISABLE_COMPILE_CACHE": "1",
+}
+"""verl's variables for NVIDIA's GPUs; the module that has them opens a context on the GPU."""
 _ANSWER_SECONDS = 5.0
 _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
 """Ray's CPUs are only counts. verl reserves 3 per training process, and some for others."""
@@ -28,7 +36,7 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
     Without an address, the `HOST:PORT` of a cluster's head, Ray belongs to this run: neither
     `RAY_ADDRESS` nor another Ray on this machine is used.
     """
-    variables = _variables(device)
+    variables = run_variables(device, cluster.dtype)
     # Ray sets further variables of its own.
     with environment(variables):
         os.environ.pop("RAY_ADDRESS", None)
@@ -53,19 +61,28 @@ def check_address(address: str) -> None:
         ) from None
 
 
-def _variables(device: Device) -> dict[str, str]:
-    """Return the environment variables of all processes of the run."""
+def run_variables(device: Device, dtype: str) -> dict[str, str]:
+    """Return the environment variables of all processes of the run.
+
+    Those of verl that users may set keep the value that they have here.
+    """
     variables = {
-        # verl's own way would read both only where it starts Ray itself.
+        # verl's own way would read them only where it starts Ray itself.
         "TRANSFER_QUEUE_ENABLE": "1",
         "TOKENIZERS_PARALLELISM": "false",
         "VERL_PLATFORM": {"cpu": "cpu", "cuda": "nvidia"}[device],
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+        # Processes that are ready for tasks without these variables would have no use.
+        "RAY_prestart_worker_first_driver": "0",
     }
     if device == "cpu":
         # Imported by verl before it asks for its platform, which this module registers.
         variables["VERL_USE_EXTERNAL_MODULES"] = "ragen_starpo.cluster.cpu"
-    return variables
+    usual = dict(VERL_VARIABLES)
+    if device == "cuda" and dtype == "float32":
+        # Else the products in vLLM's attention have 10 bits of a mantissa.
+        usual["TRITON_F32_DEFAULT"] = "ieee"
+    return variables | {name: os.environ.get(name, value) for name, value in usual.items()}
 
 
 def _init(

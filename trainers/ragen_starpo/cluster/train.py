@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import ray
 from omegaconf import DictConfig, OmegaConf, open_dict
-from packaging.specifiers import SpecifierSet
 from ray.exceptions import RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
-from ragen_starpo.cluster.platform import SUPPORTED_VERL, check_version
+from ragen_starpo.cluster.hosts import start_players, start_servers
+from ragen_starpo.cluster.platform import check_version
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
+from ragen_starpo.cluster.vllm_checks import check_attention, check_memory, check_versions
 from ragen_starpo.engine.computing import Device, check_devices, device_here
-from ragen_starpo.engine.quiet import import_quietly
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
 from ragen_starpo.rollout.episodes import training_pool
-
-WITH_VLLM = {
-    "verl": f"=={SUPPORTED_VERL}",
-    "vllm": "==0.24.0",
-    "torch": "==2.11.0",
-    "transformers": ">=5.5.3,!=5.6.0,<5.11",
-}
-"""Versions that are supported together: this verl fits one vLLM, and that one torch."""
 
 
 def train(
@@ -59,6 +51,9 @@ def train(
     if is_finished(out, recipe.iterations):
         return TrainingDirectory(out, recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
+    if recipe.cluster.engine == "vllm":
+        chosen = config.actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend
+        check_attention(model_dir, recipe.cluster.dtype, chosen)
     if address is not None:
         check_address(address)
     with open_dict(config):
@@ -72,57 +67,53 @@ def train(
 def device_of(cluster: ClusterSettings, address: str | None) -> Device:
     """Return the device that a run trains on.
 
-    UserError if this machine lacks GPUs (a cluster is checked later), or vLLM is not installed
-    in its supported version.
+    UserError if this machine lacks GPUs or their memory (a cluster is checked later), or vLLM is
+    not installed in its supported version.
     """
     if address is None:
         check_devices(cluster)
     if cluster.engine == "vllm":
-        check_vllm()
+        check_versions()
+        if address is None:
+            check_memory(cluster)
     return "cuda" if cluster.device == "gpu" else device_here()
-
-
-def check_vllm() -> None:
-    """Raise UserError if vLLM rollouts lack a package in its supported version."""
-    wrong = [
-        f"{name}{wanted} ({version or 'not'} installed)"
-        for name, wanted in WITH_VLLM.items()
-        if (version := _installed_version(name)) is None
-        or not SpecifierSet(wanted).contains(version, prereleases=True)
-    ]
-    if wrong:
-        raise UserError(
-            f"cluster.engine=vllm needs {' and '.join(wrong)}: in a checkout pip install "
-            "-c constraints-train-gpu.txt '.[train-gpu]' in an environment of its own; or set "
-            "cluster.engine=hf"
-        )
 
 
 @ray.remote(num_cpus=1)
 class Task:
-    """The process that leads a run, started by verl's `run_ppo`."""
+    """The process that leads a run."""
 
     def run(self, config: DictConfig) -> None:
-        """Train with verl's configuration, see `VerlTrainer`."""
-        import transfer_queue as tq
-        from verl.trainer.ppo.v1 import AgentLoopManagerTQ
+        """Train with verl's configuration, see `VerlTrainer`.
 
-        from ragen_starpo.cluster.verl_trainer import VerlTrainer
-
+        Each process of a run needs seconds for its imports, so whatever can starts meanwhile.
+        """
+        players = start_players(config.actor_rollout_ref.rollout.agent.num_workers)
+        servers = start_servers(config)
         config.transfer_queue.enable = True
         OmegaConf.resolve(config)
-        tq.init(config.transfer_queue)
+        import transfer_queue as tq
+
         try:
-            trainer = VerlTrainer(config)
-            trainer.init()  # type: ignore[no-untyped-call]
-            manager = AgentLoopManagerTQ.create(
-                config=config,
-                llm_client=trainer.get_llm_client(),
-                teacher_client=None,
-                reward_loop_worker_handles=trainer.get_reward_handles(),
+            with ThreadPoolExecutor(1) as pool:
+                queue = pool.submit(tq.init, config.transfer_queue)
+                from verl.trainer.ppo.v1 import AgentLoopManagerTQ
+
+                from ragen_starpo.cluster.verl_trainer import VerlTrainer
+
+                trainer = VerlTrainer(config)
+                trainer.init()  # type: ignore[no-untyped-call]
+                queue.result()
+            manager = AgentLoopManagerTQ(  # type: ignore[no-untyped-call]
+                config, trainer.get_llm_client(), None, trainer.get_reward_handles()
             )
+            arguments = (config, manager.llm_client, None, manager.reward_loop_worker_handles)
+            ray.get([player.begin.remote(*arguments) for player in players])
+            manager.agent_loop_workers = players
             trainer.fit(manager)
         finally:
+            # Handles of actors that have names end with the last reference here.
+            servers.clear()
             tq.close()
 
 
@@ -130,23 +121,14 @@ def _run(config: DictConfig) -> None:
     """Train in Ray; raise the leading process's UserError as it is."""
     try:
         check_version()
-        import_quietly("verl.trainer.main_ppo")
     except ImportError as missing:
         raise missing_extra(missing, "train") from missing
-    from verl.trainer.main_ppo import run_ppo
-
     task: Any = Task
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     try:
-        run_ppo(config, task_runner_class=task.options(scheduling_strategy=here))
+        # Not by verl's own `run_ppo`, whose module opens a context on the GPU in this process.
+        ray.get(task.options(scheduling_strategy=here).remote().run.remote(config))
     except RayTaskError as error:
         if isinstance(error.cause, UserError):
             raise error.cause from None
         raise
-
-
-def _installed_version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,12 +21,20 @@ from ragen_starpo.engine.computing import Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
 
 _STRATEGY = "fsdp2"
-_AGENT_LOOPS = "agent_loops.yaml"
+_AGENT_LOOPS, _ROUTER = "agent_loops.yaml", "router.yaml"
 _ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 _MODEL, _REF = "actor_rollout_ref.model", "actor_rollout_ref.ref"
+_VLLM = f"{_ROLLOUT}.engine_kwargs.vllm"
+_STORAGE = "transfer_queue.backend.SimpleStorage.num_data_storage_units"
+_EPISODES_A_PLAYER, _CORES_A_PLAYER = 64, 4
+"""Concurrent episodes that one process plays without slowing them, and cores for each process."""
 USERS = (
     *(f"trainer.{name}" for name in ("logger", "project_name", "experiment_name")),
     *(f"{_ROLLOUT}.{name}" for name in ("max_num_seqs", "agent.num_workers")),
+    *(f"{_ROLLOUT}.{name}" for name in ("enforce_eager", "cudagraph_capture_sizes")),
+    f"{_ROLLOUT}.checkpoint_engine.update_weights_bucket_megabytes",
+    *(f"{_VLLM}.{name}" for name in ("attention_backend", "kv_cache_memory_bytes")),
+    _STORAGE,
     *(
         f"{model}.{name}"
         for model in (_MODEL, "critic.model")
@@ -103,7 +113,7 @@ def verl_config(
     """Return a recipe's configuration of verl; UserError for an override without effect."""
     _check_overrides(overrides)
     attention = computing_of(recipe, device).attention
-    config = _compose_config([*_default_overrides(device, attention), *overrides])
+    config = _compose_config([*_default_overrides(recipe, device, attention), *overrides])
     with open_dict(config):
         for name, value in decided_by(recipe, model_dir, device).items():
             OmegaConf.update(config, name, value, merge=False)
@@ -189,6 +199,7 @@ def _rollout_settings(recipe: Recipe) -> dict[str, object]:
         f"{_ROLLOUT}.enable_sleep_mode": cluster.sleep,
         f"{_ROLLOUT}.free_cache_engine": cluster.sleep,
         f"{_ROLLOUT}.agent.default_agent_loop": AGENT_LOOP,
+        f"{_ROLLOUT}.router_config_path": str(Path(__file__).with_name(_ROUTER)),
         # A maximum: the learner divides rows evenly, see `divide_rows`.
         f"{_ROLLOUT}.log_prob_micro_batch_size_per_gpu": micro,
         f"{_ACTOR}.ppo_micro_batch_size_per_gpu": micro,
@@ -200,7 +211,20 @@ def _rollout_settings(recipe: Recipe) -> dict[str, object]:
     }
 
 
-def _default_overrides(device: Device, attention: str) -> list[str]:
+def player_count(recipe: Recipe, cores: int) -> int:
+    """Return the number of processes that play episodes.
+
+    Args:
+        recipe: The recipe.
+        cores: Number of cores of each node.
+    """
+    groups, nodes = recipe.rollouts.instances, recipe.cluster.nodes
+    useful = math.ceil(groups * recipe.rollouts.samples / _EPISODES_A_PLAYER)
+    # A group is played by one process.
+    return max(1, min(useful, groups, nodes * (cores // _CORES_A_PLAYER)))
+
+
+def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[str]:
     """Return defaults that differ from verl's, as hydra overrides that users may change."""
     overrides = [
         # verl requires a name before the recipe's is set.
@@ -208,6 +232,12 @@ def _default_overrides(device: Device, attention: str) -> list[str]:
         "trainer.logger=[]",
         # No reward is computed outside the environment.
         "reward.num_workers=0",
+        # As few processes as are of use, since each imports PyTorch before it works.
+        f"{_ROLLOUT}.agent.num_workers={player_count(recipe, os.cpu_count() or 1)}",
+        f"{_STORAGE}=1",
+        # verl leaves out what is null.
+        f"+{_VLLM}.attention_backend=null",
+        f"+{_VLLM}.kv_cache_memory_bytes=null",
         f"+{_MODEL}.override_config.attn_implementation={attention}",
         f"+critic.model.override_config.attn_implementation={attention}",
         # No-sync keeps gradients where zero_grad does not reach, so after an error in a later
@@ -219,8 +249,6 @@ def _default_overrides(device: Device, attention: str) -> list[str]:
         overrides += [
             f"{_MODEL}.enable_gradient_checkpointing=false",
             "critic.model.enable_gradient_checkpointing=false",
-            f"{_ROLLOUT}.agent.num_workers=1",
-            "transfer_queue.backend.SimpleStorage.num_data_storage_units=1",
             *(
                 f"{place}.use_torch_compile=false"
                 for place in (_ACTOR, f"{_ACTOR}.fsdp_config", _REF, f"{_REF}.fsdp_config")

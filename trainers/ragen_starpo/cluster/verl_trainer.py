@@ -17,7 +17,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster import hf_engine
+from ragen_starpo.cluster import hf_engine, vllm_replica
 from ragen_starpo.cluster.agent_loop import recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
 from ragen_starpo.cluster.learner import Learner, QueuedModels, QueuedRollouts, load_rollouts
@@ -53,6 +53,7 @@ class VerlTrainer(PPOTrainerSync):
 
     def __init__(self, config: DictConfig) -> None:
         hf_engine.register()
+        vllm_replica.register()
         super().__init__(config)
         self.recipe = recipe_of_text(config.ragen.recipe)
         self._learner: Learner | None = None

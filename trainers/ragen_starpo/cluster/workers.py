@@ -1,6 +1,6 @@
 """verl's workers of the training processes, on a CPU or GPU.
 
-Importing this module registers the engines and the adapter of the `hf` rollouts.
+Importing this module registers the engines and the adapters of the rollouts.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ragen_starpo.engine.worker import PolicyLossFunction
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 _ROLLOUT_REGISTRY[HF_ENGINE, "async"] = "ragen_starpo.cluster.hf_engine.HFAdapter"
+_ROLLOUT_REGISTRY["vllm", "async"] = "ragen_starpo.cluster.vllm_adapter.VLLMAdapter"
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -14,11 +14,10 @@ from transformers import AutoModelForCausalLM, PretrainedConfig
 
 from ragen_bench.errors import UserError, described
 from ragen_starpo.engine.quiet import libraries_quiet
+from ragen_starpo.made_folder import RECORD
 
 _SHOWN = 3
 """Names of weights in a message."""
-RECORD = "ragen-train.json"
-"""File that names the command which made a folder; it is not copied to derived folders."""
 _WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".gguf", ".h5", ".msgpack", ".onnx"}
 
 

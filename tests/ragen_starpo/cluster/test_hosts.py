@@ -1,0 +1,120 @@
+"""Hosts of engines and agent loops, the router, and the weights' way to vLLM."""
+
+import ast
+import asyncio
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from ragen_starpo.cluster.hosts import ENGINES, FORWARDED, PLAYER, Host, server_name
+from ragen_starpo.cluster.router import Router
+
+
+def public_methods(place):
+    """Return the methods of a class, read from its file: vLLM is not installed here."""
+    module, _, name = place.partition(":")
+    package, _, rest = module.partition(".")
+    root = Path(importlib.util.find_spec(package).origin).parent
+    tree = ast.parse((root / f"{rest.replace('.', '/')}.py").read_text())
+    [kind] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+    return {
+        node.name
+        for node in kind.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[0] != "_"
+    }
+
+
+def test_all_that_is_forwarded_is_a_method_of_an_engine_or_an_agent_loop():
+    known = set().union(*(public_methods(place) for place in (*ENGINES.values(), PLAYER)))
+    assert set(FORWARDED) <= known
+    unused = {"get_rollout_config", "lora_as_adapter", "run_headless", "run_server", "set_pd_peer"}
+    unused |= {"start_profile", "stop_profile"}
+    assert public_methods(ENGINES["vllm"]) - unused <= set(FORWARDED)
+
+
+class Echo:
+    """Something that is hosted."""
+
+    def __init__(self, name, *, times):
+        self.name, self.times = name, times
+
+    def sleep(self):
+        return self.name * self.times
+
+    async def wake_up(self, tags=None):
+        return tags
+
+
+def test_a_host_makes_its_object_later_and_forwards_calls():
+    async def use():
+        host = Host(f"{__name__}:Echo", "json")
+        await host.begin("z", times=3)
+        return await host.sleep(), await host.wake_up(tags=["weights"])
+
+    assert asyncio.run(use()) == ("zzz", ["weights"])
+
+
+def test_verls_end_of_vllm_finds_its_server_by_the_name():
+    """See `_ensure_server_handle` of its `ServerAdapter`."""
+    assert server_name("vllm", 3) == "vllm_server_3_0"
+
+
+def test_handles_cost_no_imports():
+    """Ray imports the modules of both classes wherever their handles go."""
+    call = (
+        "import sys, ragen_starpo.cluster.hosts, ragen_starpo.cluster.router;"
+        "print(sorted({'torch', 'verl', 'vllm', 'transformers'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_conversation_keeps_its_server_and_a_new_one_gets_the_idlest():
+    router = Router({"a": "first", "b": "second"}, {})
+    assert router.acquire_server("one") == ("a", "first")
+    assert router.acquire_server("two") == ("b", "second")
+    router.release_server("b")
+    assert router.acquire_server("three") == ("b", "second")
+    router.release_server("a")
+    assert router.acquire_server("two") == ("b", "second")
+    assert router.acquire_server("four") == ("a", "first")
+
+
+@pytest.fixture
+def vllm_adapter(tmp_path, monkeypatch):
+    """The module, with a package that verl takes for vLLM by its version alone."""
+    folder = tmp_path / "vllm-0.24.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: vllm\nVersion: 0.24.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("ragen_starpo.cluster.vllm_adapter")
+    assert "vllm" not in sys.modules
+    return module
+
+
+def test_weights_go_to_vllm_in_its_dtype(vllm_adapter):
+    weights = {"w": torch.tensor([1.0, 1.0 + 2**-12]), "n": torch.tensor([3])}
+    sent = dict(vllm_adapter.cast_weights(weights.items(), "bfloat16"))
+    assert sent["w"].tolist() == [1.0, 1.0]
+    assert (sent["w"].dtype, sent["n"].dtype) == (torch.bfloat16, torch.int64)
+    same = dict(vllm_adapter.cast_weights(weights.items(), "float32"))
+    assert same["w"] is weights["w"]
+
+
+def test_the_adapter_sends_what_was_cast(vllm_adapter, monkeypatch):
+    sent = {}
+
+    async def send(_self, weights, **settings):
+        sent.update(weights=dict(weights), settings=settings)
+
+    monkeypatch.setattr(vllm_adapter.ServerAdapter, "update_weights", send)
+    adapter = object.__new__(vllm_adapter.VLLMAdapter)
+    adapter.config = SimpleNamespace(dtype="bfloat16")
+    asyncio.run(adapter.update_weights(iter([("w", torch.ones(2))]), global_steps=4))
+    assert sent["weights"]["w"].dtype == torch.bfloat16
+    assert sent["settings"] == {"global_steps": 4}

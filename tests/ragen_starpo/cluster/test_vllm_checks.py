@@ -1,0 +1,102 @@
+"""What vLLM cannot do is said in a line before a run starts; no GPU is needed to know it."""
+
+import json
+import subprocess
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_starpo.cluster import vllm_checks
+from ragen_starpo.cluster.vllm_checks import check_attention, check_memory
+from ragen_starpo.recipes.sections import ClusterSettings
+
+
+@pytest.fixture
+def model(tmp_path):
+    def write(**config):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        return tmp_path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype", "chosen"),
+    [
+        (64, "float32", None),
+        (64, "bfloat16", None),
+        (24, "bfloat16", None),
+        (36, "float32", "TRITON_ATTN"),
+        (128, "bfloat16", "FLASHINFER"),
+        (24, "float32", "FLEX_ATTENTION"),
+    ],
+)
+def test_heads_that_vllm_takes(model, size, dtype, chosen):
+    check_attention(model(hidden_size=4 * size, num_attention_heads=4), dtype, chosen)
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype", "chosen", "said"),
+    [
+        (24, "float32", None, "have 24 channels, and vLLM's attention takes at least 32 in clust"),
+        (20, "bfloat16", None, "takes multiples of 8 up to 256 or 64, 128, 256 and 512 or at le"),
+        (96, "bfloat16", "FLASHINFER", "vLLM's FLASHINFER takes 64, 128, 256 and 512 in cluster"),
+        (64, "float32", "FLASH_ATTN", "FLASH_ATTN does not compute in cluster.dtype=float32; se"),
+    ],
+)
+def test_heads_and_dtypes_that_it_does_not_take(model, size, dtype, chosen, said):
+    folder = model(hidden_size=512, num_attention_heads=8, head_dim=size)
+    with pytest.raises(UserError) as refused:
+        check_attention(folder, dtype, chosen)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_model_without_such_numbers_is_left_to_vllm(model):
+    check_attention(model(d_model=512), "float32", None)
+    check_attention(model(text_config={"head_dim": 64}), "float32", None)
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """Lets nvidia-smi report these free MiB of GPUs of 80 GiB, and returns what it is asked."""
+    asked = []
+
+    def report(*free, error=None):
+        def run(command, **_):
+            asked.append(command)
+            if error:
+                raise error
+            lines = "".join(f"{each}, 81920\n" for each in free)
+            return subprocess.CompletedProcess(command, 0, stdout=lines)
+
+        monkeypatch.setattr(vllm_checks.subprocess, "run", run)
+        return asked
+
+    return report
+
+
+def test_a_gpu_that_another_process_fills(gpus, monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    cluster = ClusterSettings(device="gpu", engine="vllm", processes=2)
+    gpus(81000, 20480)
+    with pytest.raises(UserError) as refused:
+        check_memory(cluster)
+    assert str(refused.value) == (
+        "GPU 1 has 20.0 of 80.0 GiB free, and cluster.memory=0.5 gives vLLM 40.0; end the other "
+        "program on the GPU, or lower cluster.memory"
+    )
+    check_memory(ClusterSettings(device="gpu", engine="vllm"))
+
+
+def test_only_visible_gpus_are_asked_for(gpus, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    asked = gpus(81000)
+    check_memory(ClusterSettings(device="gpu", engine="vllm"))
+    assert asked[0][-1] == "--id=3"
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError(), subprocess.TimeoutExpired("x", 20)])
+def test_without_nvidias_program_nothing_is_refused(gpus, error):
+    gpus(error=error)
+    check_memory(ClusterSettings(device="gpu", engine="vllm"))

@@ -1,0 +1,50 @@
+"""Chooses the server of each conversation.
+
+verl's own router does the same in a process that imports verl, for which the first responses would
+wait; this module imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from cachetools import LRUCache
+
+_REMEMBERED = 10_000
+"""Conversations whose server is known; more than an iteration has."""
+
+
+class Router:
+    """Sends all turns of a conversation to one server, and a new one to the least busy server.
+
+    Args:
+        servers: Handles of the servers by their names.
+        settings: Content of the file that names this class.
+    """
+
+    def __init__(self, servers: Mapping[str, object], settings: object = None) -> None:  # noqa: ARG002 - verl's
+        self._servers = dict(servers)
+        self._busy = Counter(dict.fromkeys(servers, 0))
+        self._of_conversation: LRUCache[str, str] = LRUCache(_REMEMBERED)
+
+    def acquire_server(self, request_id: str) -> tuple[str, object]:
+        """Return the name and handle of the server for a request."""
+        server = self._of_conversation.get(request_id)
+        if server is None:
+            server = min(self._busy, key=self._busy.__getitem__)
+            self._of_conversation[request_id] = server
+        self._busy[server] += 1
+        return server, self._servers[server]
+
+    def release_server(self, server_id: str) -> None:
+        """Note that a request has ended."""
+        self._busy[server_id] -= 1
+
+    def require_acquire_fields(self) -> list[str]:
+        """Return the parts of a request that `acquire_server` needs besides its id."""
+        return []
+
+    def require_release_fields(self) -> list[str]:
+        """Return the parts of a request that `release_server` needs besides the server."""
+        return []
