@@ -89,7 +89,6 @@ _WORKERS = "verl.workers.engine_workers:"
 _REPLICA = "verl.workers.rollout.replica:"
 _LOOP = "verl.experimental.agent_loop.agent_loop:"
 CLUSTER_SYMBOLS = (
-    Symbol("verl.trainer.main_ppo:run_ppo", ("config", "task_runner_class")),
     Symbol("verl.trainer.ppo.v1.trainer_sync:PPOTrainerSync", ("config",)),
     Symbol(_TRAINER + ".init"),
     Symbol(_TRAINER + ".fit", ("agent_loop_manager",)),
@@ -98,7 +97,10 @@ CLUSTER_SYMBOLS = (
     Symbol(_TRAINER + "._load_checkpoint"),
     Symbol(_TRAINER + ".get_llm_client"),
     Symbol(_TRAINER + ".get_reward_handles"),
-    Symbol("verl.trainer.ppo.v1:AgentLoopManagerTQ.create"),
+    Symbol(
+        "verl.experimental.agent_loop.agent_loop:AgentLoopManager",
+        ("config", "llm_client", "teacher_client", "reward_loop_worker_handles"),
+    ),
     Symbol("verl.trainer.ppo.v1:AgentLoopManagerTQ.generate_sequences", ("prompts",)),
     Symbol("verl.trainer.ppo.utils:Role", ("value",)),
     Symbol(
@@ -135,6 +137,7 @@ CLUSTER_SYMBOLS = (
     Symbol(_REPLICA + "RolloutReplicaRegistry.register", ("name", "loader")),
     Symbol(_REPLICA + "RolloutReplica", ("replica_rank", "config", "model_config")),
     Symbol(_REPLICA + "RolloutReplica.launch_servers"),
+    Symbol(_REPLICA + "RolloutReplica.sleep"),
     Symbol(
         "verl.workers.rollout.llm_server:LLMServerClient.generate",
         ("request_id", "prompt_ids", "sampling_params"),

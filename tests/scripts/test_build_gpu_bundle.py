@@ -1,5 +1,7 @@
 """The bundle's list and its packing; the whole build needs minutes and a registry."""
 
+import importlib.metadata
+import json
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,8 @@ from pathlib import Path
 
 import build_gpu_bundle as bundle
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,6 +27,51 @@ def test_the_bundle_has_the_versions_of_the_tests():
     shared = ours.keys() & packed.keys()
     assert shared >= {"verl", "ray", "tensordict", "TransferQueue", "gymnasium", "gguf"}
     assert {name: packed[name] for name in shared} == {name: ours[name] for name in shared}
+
+
+HOST = (
+    *("torch", "transformers", "accelerate", "peft", "pandas", "pyarrow", "scipy", "rich"),
+    *("aiohttp", "requests", "pillow", "msgpack", "cloudpickle", "protobuf", "xxhash", "pytz"),
+)
+"""What the GPU host's image has, with all that these ask for."""
+OPTIONAL = (
+    *("backports-tarfile", "boto3", "brotli", "colorama", "colorful", "email-validator"),
+    *("google-cloud-storage", "google-genai", "jsonpointer", "python-multipart", "sniffio"),
+    *("opentelemetry-exporter-otlp-proto-http", "opentelemetry-exporter-prometheus"),
+    *("watchfiles", "zstandard"),
+)
+"""What libraries import where it is installed, for other uses; with all that these ask for."""
+
+
+def with_requirements(names):
+    """Return the names of packages and of all that they ask for."""
+    found, rest = set(), [canonicalize_name(name) for name in names]
+    while rest:
+        name = rest.pop()
+        if name not in found:
+            found.add(name)
+            try:
+                asked = [*map(Requirement, importlib.metadata.requires(name) or [])]
+            except importlib.metadata.PackageNotFoundError:
+                continue
+            rest += [
+                canonicalize_name(each.name)
+                for each in asked
+                if each.marker is None or each.marker.evaluate({"extra": ""})
+            ]
+    return found
+
+
+@pytest.mark.slow
+def test_the_host_and_the_bundle_have_all_that_training_imports(tmp_path):
+    program = Path(__file__).with_name("imported_by_training.py")
+    done = subprocess.run(
+        [sys.executable, program, tmp_path], capture_output=True, text=True, check=True
+    )
+    imported = set(map(canonicalize_name, json.loads(done.stdout.splitlines()[-1])))
+    packed = set(map(canonicalize_name, pins(bundle.requirements())))
+    assert {"confusable-homoglyphs", "verl", "gymnasium"} <= imported & packed
+    assert not imported - packed - with_requirements((*HOST, *OPTIONAL)) - {"ragen-bench"}
 
 
 @pytest.fixture
