@@ -31,7 +31,7 @@ def test_every_setting_that_is_decided_is_one_of_verls(device, tmp_path):
     from ragen_starpo.cluster import verl_config as module
 
     recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
-    plain = module._compose_config(module._default_overrides(device, "sdpa"))
+    plain = module._compose_config(module._default_overrides(recipe, device, "sdpa"))
     new = {"mixed_precision", "enable_sleep_mode"}  # of its dataclasses alone
     for name in module.decided_by(recipe, tmp_path, device):
         table, _, last = name.rpartition(".")
