@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 26}
+_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27}
 """Logits of a chunk by type of device; a GPU needs larger products to be busy."""
 Temperature: TypeAlias = float | Tensor
 """Of all tokens, or of each, (tokens,)."""
@@ -31,21 +31,19 @@ class _LabelScores(torch.autograd.Function):
         labels: Tensor,
         temperature: Temperature,
     ) -> Tensor:
-        norms = hidden.new_empty(len(labels), dtype=torch.float32)
         scores = hidden.new_empty((len(labels), 2), dtype=torch.float32)
         for chunk in _chunks(len(labels), weight):
             logits = _logits(hidden, weight, bias, temperature, chunk)
-            norm = norms[chunk] = torch.logsumexp(logits, dim=-1)
-            logits.sub_(norm[:, None])
-            scores[chunk, 0] = logits.gather(-1, labels[chunk, None])[:, 0]
-            scores[chunk, 1] = -logits.exp().mul_(logits).sum(-1)
-        context.save_for_backward(hidden, weight, bias, labels, norms, scores)
+            normalised = torch.log_softmax(logits, dim=-1)
+            scores[chunk, 0] = normalised.gather(-1, labels[chunk, None])[:, 0]
+            scores[chunk, 1] = -torch.exp(normalised, out=logits).mul_(normalised).sum(-1)
+        context.save_for_backward(hidden, weight, bias, labels, scores)
         context.temperature = temperature
         return scores
 
     @staticmethod
     def backward(context: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
-        hidden, weight, bias, labels, norms, scores = context.saved_tensors
+        hidden, weight, bias, labels, scores = context.saved_tensors
         temperature = context.temperature
         needs_hidden, needs_weight, needs_bias = context.needs_input_grad[:3]
         of_hidden = torch.empty_like(hidden) if needs_hidden else None
@@ -53,15 +51,16 @@ class _LabelScores(torch.autograd.Function):
         of_weight = torch.zeros_like(weight, dtype=torch.float32) if needs_weight else None
         of_bias = torch.zeros_like(bias, dtype=torch.float32) if needs_bias else None
         for chunk in _chunks(len(labels), weight):
-            of_log_prob, of_entropy = slopes[0][chunk].unbind(1)
             # d entropy / d logit = -p (log p + entropy); d log p(label) / d logit = [label] - p.
-            gradient = _logits(hidden, weight, bias, temperature, chunk).sub_(norms[chunk, None])
-            probabilities = gradient.exp()
-            gradient.add_(scores[chunk, 1, None]).mul_(of_entropy[:, None])
-            gradient.add_(of_log_prob[:, None]).mul_(probabilities).neg_()
-            del probabilities
+            of_log_prob, of_entropy = (slopes[0][chunk] / _column(temperature, chunk)).unbind(1)
+            logits = _logits(hidden, weight, bias, temperature, chunk)
+            normalised = torch.log_softmax(logits, dim=-1)
+            constant = of_log_prob + of_entropy * scores[chunk, 1]
+            probabilities = torch.exp(normalised, out=logits)
+            gradient = torch.addcmul(
+                -constant[:, None], normalised, -of_entropy[:, None], out=normalised
+            ).mul_(probabilities)
             gradient.scatter_add_(1, labels[chunk, None], of_log_prob[:, None])
-            gradient.div_(_column(temperature, chunk))
             rounded = gradient.to(hidden.dtype)
             if of_hidden is not None:
                 of_hidden[chunk] = rounded @ weight.to(hidden.dtype)
@@ -186,6 +185,8 @@ def _logits(
     logits = (hidden[chunk] @ weight.to(hidden.dtype).t()).float()
     if bias is not None:
         logits += bias
+    if isinstance(temperature, float) and temperature == 1.0:
+        return logits
     return logits.div_(_column(temperature, chunk))
 
 
