@@ -30,7 +30,7 @@ Ids = Sequence[int]
 _COLUMN_STEP = 256
 """Rows grow by this many tokens at once, since growing copies them."""
 _NO_TOKEN = -1
-_STEP_TOKENS = 4096
+_STEP_TOKENS = {"cpu": 4096, "cuda": 16384}
 """Maximum tokens of a step that another prompt may join, to limit memory."""
 _MIN_SAVING = 32
 """A prompt waits one step for another one if that saves reading this many tokens."""
@@ -174,7 +174,8 @@ class RowBatch:
         free = [row for row, generation in enumerate(self._rows) if not generation]
         if waiting and free:
             first = [waiting.popleft() for _ in range(min(len(free), len(waiting)))]
-            ready = select_ready([one.prompt for one in first], self._tokens, _STEP_TOKENS)
+            budget = _STEP_TOKENS.get(self._model.device.type, _STEP_TOKENS["cpu"])
+            ready = select_ready([one.prompt for one in first], self._tokens, budget)
             later = sorted(set(range(len(first))) - set(ready), reverse=True)
             waiting.extendleft(first[i] for i in later)
             prompts = [first[i].prompt for i in ready]
