@@ -79,10 +79,7 @@ def register_third_party_games() -> tuple[GameSpec, ...]:
 
 
 def _find_entry_points() -> Iterator[tuple[str, EntryPoint]]:
-    """Yield the entry points of the group, each with the name of its distribution.
-
-    `importlib.metadata.entry_points` finds the same, in twenty times the time.
-    """
+    """Yield (entry point, distribution) 20 times as fast as `importlib.metadata` finds them."""
     names = set()
     for folder in _find_metadata_folders():
         from importlib.metadata import Distribution

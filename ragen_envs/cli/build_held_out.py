@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,14 +67,6 @@ def _files_of(env_id: str, taken: dict[Split, set[str]], only: str | None) -> It
             yield HeldOutFile(env_id, split, path, text)
 
 
-def _chosen_files(ids: Sequence[str]) -> Iterator[HeldOutFile]:
-    """Generate the files of ids, or of all without one."""
-    if not ids:
-        yield from held_out_files()
-    for id_ in ids:
-        yield from held_out_files([find_game(id_)], only=id_)
-
-
 def main() -> int:
     """Write the files, or compare them; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -85,7 +78,8 @@ def main() -> int:
     if unknown := [id_ for id_ in full if id_ not in IDS]:
         parser.error(f"unknown id {unknown[0]!r}; choose from: {', '.join(IDS)}")
     differing = 0
-    for file in _chosen_files(full):
+    chosen = (held_out_files([find_game(id_)], only=id_) for id_ in full)
+    for file in chain.from_iterable(chosen) if full else held_out_files():
         if check:
             differing += not file.is_shipped
             sys.stdout.write(f"{'same' if file.is_shipped else 'DIFFERS'}  {file.path.name}\n")

@@ -13,11 +13,7 @@ T = TypeVar("T")
 
 
 def one_of(what: str, value: T, choices: Sequence[T]) -> T:
-    """Return the value if it is one of the choices.
-
-    Raises:
-        ValueError: The value is not one of the choices.
-    """
+    """Return the value, or raise a ValueError if it is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{what} {value!r} is unknown; choose one of {list(choices)}")
     return value

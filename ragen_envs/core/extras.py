@@ -7,10 +7,7 @@ from contextlib import contextmanager
 
 
 def missing(what: str, package: str, extra: str) -> ImportError:
-    """Return the error that says which extra of this distribution brings a package.
-
-    `what` is the module or function that needs it.
-    """
+    """Return the error that says which extra brings a package that the module `what` needs."""
     return ImportError(
         f"{what} needs {package}: pip install 'ragen-bench[{extra}]' "
         f"(in a checkout: pip install '.[{extra}]')"

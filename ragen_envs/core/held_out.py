@@ -28,10 +28,7 @@ def write(blocks: Iterable[tuple[str, Mapping[str, object]]]) -> str:
 
 
 def read(text: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
-    """Return the instances of a file's text, each made from its body and its fields.
-
-    A ValueError if the blocks are not numbered 0, 1, 2, ...
-    """
+    """Return a file's instances; ValueError if its blocks are not numbered 0, 1, 2, ..."""
     instances = []
     for number, block in enumerate(text.rstrip("\n").split("\n\n")):
         comment, _, body = block.partition("\n")
@@ -48,11 +45,7 @@ class MissingInstancesError(ValueError):
 
 @cache
 def load(package: str, path: str, make: Callable[[str, dict[str, str]], T]) -> tuple[T, ...]:
-    """Return the instances of a package's file, read once a process.
-
-    Raises:
-        MissingInstancesError: There is no such file.
-    """
+    """Return a package's instances, read once; MissingInstancesError if it has no such file."""
     try:
         text = files(package).joinpath(path).read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -35,10 +35,8 @@ class Relation:
 class Scene:
     """The positions of things.
 
-    Attributes:
-        places: Squares of each kind of thing; the player is "me".
-        corners: First row, last row, first column and last column that play can reach.
-        coordinates: The rules explain how squares are numbered.
+    `places` has the squares of each kind of thing, the player as "me"; `corners` the first and last
+    row and column that play can reach. `coordinates`: the rules explain how squares are numbered.
     """
 
     places: Mapping[str, frozenset[Square]]

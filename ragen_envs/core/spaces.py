@@ -37,10 +37,7 @@ class SharedText(Text):
 
 
 class TextView(Sequence[str]):
-    """A sequence of the texts in shared memory, decoded at each access.
-
-    A copy, deep or shallow, is a tuple of the current texts.
-    """
+    """A sequence of the texts in shared memory, decoded at each access; a copy is a tuple."""
 
     def __init__(self, slots: Slots) -> None:
         self._slots = slots

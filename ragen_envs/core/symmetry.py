@@ -21,10 +21,7 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
 
 
 def images(grid: str) -> list[str]:
-    """Return the rotations and reflections of a grid that have its shape.
-
-    Each is its cells, row by row: eight images of a square, else four.
-    """
+    """Return the images of a grid with its shape, row by row: 8 of a square, else 4."""
     rows = grid.split("\n")
     height, width = len(rows), len(rows[0])
     cells = "".join(rows)

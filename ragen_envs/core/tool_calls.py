@@ -138,13 +138,7 @@ class Parameter(NamedTuple):
 
 
 class TypedFunction(NamedTuple):
-    """A function with typed arguments that a model may call for an action.
-
-    Attributes:
-        name: Identifier of the function.
-        about: Description in a sentence.
-        parameters: Parameters, all required.
-    """
+    """A function that a model may call for an action, with typed arguments, all required."""
 
     name: str
     about: str
@@ -176,10 +170,7 @@ def write_call(function: TypedFunction, arguments: Mapping[str, object]) -> str:
 
 
 def read_call(function: TypedFunction, text: str) -> dict[str, str] | None:
-    """Return the arguments in the text of a call, unchanged; None if the text is not a call.
-
-    Case of the names of the function and of its parameters does not matter.
-    """
+    """Return the arguments in the text of a call, unchanged, or None; case does not matter."""
     name, _, rest = text.strip().partition(" ")
     if name.lower() != function.name:
         return None
@@ -209,10 +200,7 @@ def convert_arguments(
 
 
 def fault(function: TypedFunction, arguments: Mapping[str, object]) -> str | None:
-    """Return the error in the arguments of a call, or None.
-
-    The game checks whether a value is one of the choices.
-    """
+    """Return the error in a call's arguments, or None; the game checks the choices."""
     if set(arguments) != {parameter.name for parameter in function.parameters}:
         wanted = ", ".join(repr(parameter.name) for parameter in function.parameters)
         return f"the arguments of {function.name} are an object with {wanted or 'nothing'} alone"

@@ -21,12 +21,7 @@ WON_POINTS = 100
 
 @dataclass(frozen=True)
 class CountdownVariant:
-    """One environment of the family.
-
-    Attributes:
-        name: the id without its namespace; it also names the stream of the instances.
-        generator: Deals the numbers.
-        budget: turns of one expression each.
+    """One environment of the family; the name, its id without namespace, also names the stream.
 
     Raises:
         ValueError: A turn has several expressions, or there are more turns than an observation

@@ -38,15 +38,10 @@ class Deal:
 
 @dataclass(frozen=True)
 class Generator:
-    """Makes deals with solutions.
+    """Makes deals of 3 to 6 tiles with 1 to `max_solutions` solutions (see `solver`).
 
-    Args:
-        tiles: Numbers to draw from; a number that may be dealt twice is listed twice.
-        count: Number of tiles dealt, 3 to 6.
-        min_target: Minimum target.
-        max_target: Maximum target.
-        fewest_used: Minimum count of numbers in any solution.
-        max_solutions: Maximum number of solutions, see `ragen_envs.games.countdown.solver`.
+    A number that may be dealt twice is listed twice in `tiles`. Any solution uses at least
+    `fewest_used` numbers.
 
     Raises:
         ValueError: Numbers below 1, too few or too many of them, or an empty range.

@@ -79,10 +79,7 @@ def list_expressions(numbers: tuple[int, ...]) -> tuple[str, ...]:
 
 
 class ExpressionReader(ActionReader):
-    """Reads the whole body of a response as one expression.
-
-    Its actions are the listed expressions, then those that were read, as returned by `plain`.
-    """
+    """Reads the whole body as one expression; actions are those listed, then those read."""
 
     free = FreeText("", "", LONGEST)
 

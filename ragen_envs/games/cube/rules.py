@@ -100,10 +100,7 @@ def turn_cube(stickers: str, turn: Turn) -> str:
 
 
 def solved_form(stickers: str) -> str:
-    """Return the solved cube that a cube can be turned into.
-
-    The corner that stays says which colour belongs on each face.
-    """
+    """Return the solved cube that a cube can be turned into, by the corner that stays."""
     down, back, left = stickers[DOWN], stickers[BACK], stickers[LEFT]
     up, right, front = _OPPOSITE[down], _OPPOSITE[left], _OPPOSITE[back]
     return "".join([4 * colour for colour in (up, right, front, down, left, back)])

@@ -13,7 +13,6 @@ state until three moves are left. The 26 positions within three moves belong to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from itertools import permutations, product
 
@@ -126,7 +125,9 @@ class Table:
             if distance == DEALT:
                 self._deal(frontier, parts)
             reached = []
-            for number in self._neighbours(frontier):
+            order, twists = np.divmod(frontier, TWISTS)
+            for orders, turned in self._positions.moves:
+                number = TWISTS * orders[order] + turned[twists]
                 new = number[distances[number] == _UNKNOWN]
                 distances[new] = distance + 1
                 reached.append(new)
@@ -161,12 +162,6 @@ class Table:
         distance = self.distance(number) - 1
         after = enumerate(self._positions.after(number))
         return next((move, other) for move, other in after if self.distance(other) == distance)
-
-    def _neighbours(self, numbers: Numbers) -> Iterator[Numbers]:
-        """Yield for each move the positions after it."""
-        order, twists = np.divmod(numbers, TWISTS)
-        for orders, turned in self._positions.moves:
-            yield TWISTS * orders[order] + turned[twists]
 
     def _deal(self, frontier: Numbers, parts: NDArray[np.uint8]) -> None:
         """Give each position a part, the same for all images of one."""

@@ -97,10 +97,7 @@ def _read_value(parameter: Parameter, value: str) -> str | None:
 
 @lru_cache(maxsize=8192)
 def call_of(text: str) -> Call | None:
-    """Return the call in a text, with its values in one spelling; None if it is malformed.
-
-    Case and blanks do not matter. Whether the named record exists is not checked.
-    """
+    """Return the call in a text in its one spelling; None if malformed. Ids are not checked."""
     function = TOOLS.get(text.strip().partition(" ")[0].lower())
     arguments = read_call(function, text) if function else None
     if function is None or arguments is None:

@@ -34,12 +34,7 @@ _NOT_YET = "Not yet: the request has just changed."
 
 @dataclass(frozen=True)
 class DeskVariant:
-    """One environment of the family.
-
-    Attributes:
-        name: Id without its namespace; also part of the random streams' labels.
-        generator: Generates the tasks.
-        budget: Maximum turns and actions; a turn has one call.
+    """One environment of the family; the name, its id without namespace, labels its streams.
 
     Raises:
         ValueError: A turn has several calls, or the longest plan does not fit into the budget.
@@ -203,10 +198,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         return 0, True
 
     def _look_up(self, call: Call) -> str:
-        """Return the result of a call that changes nothing.
-
-        The user's reply is about the request as it is at the end of this turn.
-        """
+        """Return a lookup's result; the user replies about the request at this turn's end."""
         if call.tool != "ask":
             return text.look(self._office, call)
         words, change = self._worded, self._worded.change

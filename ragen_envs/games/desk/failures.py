@@ -21,10 +21,7 @@ class Stand(NamedTuple):
 
 
 class DeskFailures(FailureLabeler):
-    """Reads episodes of work at the desk.
-
-    A wrong change that was never undone is decisive; without one, the missing changes are.
-    """
+    """Reads episodes at the desk: wrong changes not undone come before missing changes."""
 
     def read_state(self, env: DeskEnv) -> Stand:
         return Stand(env.office, env.obeyed, env.turns_left)

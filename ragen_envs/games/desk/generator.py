@@ -37,17 +37,10 @@ _DRAFTS = 12
 
 @dataclass(frozen=True)
 class Generator:
-    """Generator of tasks.
+    """Generator of tasks: the numbers of records, and the turns of the longest plan.
 
-    Attributes:
-        contacts: Number of contacts.
-        mails: Number of mails.
-        events: Number of events.
-        orders: Number of orders.
-        files: Number of files.
-        shifting: True if the user changes the request.
-        hostile: True if texts carry instructions that are not the user's.
-        max_length: Turns of the longest plan.
+    If `shifting`, the user changes the request; if `hostile`, texts carry instructions that are not
+    the user's.
 
     Raises:
         ValueError: A number is below 1, or one of records above 10.
@@ -137,10 +130,7 @@ _SPEAKS_OF = {
 
 
 def change_of(stream: RandomStream, office: Office, steps: Sequence[Step]) -> Change | None:
-    """Return a change of one step to another day, folder or number; or None.
-
-    It comes while the player still looks up the things of the first request.
-    """
+    """Return a change of one step, made while the player still looks things up; or None."""
     places = [place for place, step in enumerate(steps) if step.tool in _REVISABLE]
     looked_up = len(lookups_of(office, steps))
     if not places or looked_up < _FIRST_CHANGE:

@@ -161,10 +161,7 @@ def difference(start: Office, goal: Office, now: Office) -> Difference:
 
 
 def repairs(now: Office, goal: Office) -> Iterator[Call]:
-    """Yield calls that bring an office to the goal, as far as calls can.
-
-    Mails, replies, entries, new records and cancellations cannot be undone.
-    """
+    """Yield calls that bring an office to the goal, as far as changes can be undone."""
     for letter, found, wanted in (
         ("M", now.mails, goal.mails),
         ("E", now.events, goal.events),

@@ -32,15 +32,9 @@ _FIRST_SLIPS = 20
 
 @dataclass(frozen=True)
 class FrozenLakeVariant:
-    """One environment of the family.
+    """One environment of the family; the name, its id without namespace, also names the streams.
 
-    Attributes:
-        name: the id without its namespace; it also names the streams.
-        generator: Generates the lakes.
-        slip: Probabilities of slipping.
-        vocabulary: Symbols of the grid.
-        coordinates: List coordinates below the grid.
-        budget: Maximum turns and actions per episode.
+    `coordinates` lists coordinates below the grid, whose symbols are the vocabulary's.
 
     Raises:
         ValueError: The longest path to a goal does not fit into the budget.

@@ -149,14 +149,8 @@ def neighbours_of(height: int, width: int) -> list[tuple[int, int, int, int]]:
 class Generator:
     """Makes square lakes whose goal is not adjacent to the start and can be reached.
 
-    Each square except start and goal is a hole with probability 1/5.
-
-    Args:
-        size: Number of rows and columns.
-        max_length: Maximum steps from start to goal, without slips.
-
-    Raises:
-        ValueError: A maximum below the minimum length.
+    Each square except start and goal is a hole with probability 1/5. `max_length` is the maximum
+    steps from start to goal, without slips; one below the minimum length is a ValueError.
     """
 
     size: int = 4

@@ -37,13 +37,9 @@ def answer(guess: Code, secret: Code) -> tuple[int, int]:
 class Codes:
     """All codes of a size with their answers. Use `all_codes`, which keeps them.
 
-    Attributes:
-        codes: All codes.
-        names: Codes as text, such as "A A B".
-        kinds: Different answers, as pairs of numbers.
-        win: Index of the answer to the right guess.
-        answers: Index of the answer for each guess and secret, of shape (codes, codes).
-        rows: The same, one bytes object per guess.
+    `names` are the codes as text, "A A B"; `kinds` the different answers as pairs of numbers, and
+    `win` the index of the right guess's. `answers` has the index of the answer for each guess and
+    secret, of shape (codes, codes), and `rows` the same, one bytes object per guess.
     """
 
     def __init__(self, pegs: int, colours: int) -> None:

@@ -30,14 +30,9 @@ MOVE_POINTS, BOX_POINTS, SOLVED_POINTS = -10, 100, 1000
 
 @dataclass(frozen=True)
 class SokobanVariant:
-    """One environment of the family.
+    """One environment of the family; the name, its id without namespace, also names the stream.
 
-    Attributes:
-        name: the id without its namespace; it also names the stream of the instances.
-        generator: Generates the levels.
-        vocabulary: Symbols of the grid.
-        coordinates: List coordinates below the grid.
-        budget: Maximum turns and actions per episode.
+    `coordinates` lists coordinates below the grid, whose symbols are the vocabulary's.
 
     Raises:
         ValueError: The longest level does not fit into the budget.

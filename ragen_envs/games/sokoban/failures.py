@@ -19,10 +19,7 @@ class SokobanFailures(FailureLabeler):
         return env.position
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
-        """Return the first turn after which the level could not be solved.
-
-        Every dead state is known: the solver has the distances of all states that can be solved.
-        """
+        """Return the first turn after which the level is dead; the solver knows all such states."""
         best = solver(episode.instance)
         for step in episode.steps:
             if best.distance(*step.after) is None:

@@ -41,13 +41,7 @@ _ROOM = str.maketrans("01", WALL + FLOOR)
 
 @dataclass(frozen=True)
 class Generator:
-    """Makes levels of one size.
-
-    Args:
-        height: Rows, outer wall included.
-        width: Columns, outer wall included.
-        boxes: Number of boxes.
-        max_length: Maximum moves of an optimal solution.
+    """Makes levels of one size, outer wall included, of at most `max_length` optimal moves.
 
     Raises:
         ValueError: `max_length` is below the minimum, or the rooms are too large to search, see

@@ -183,10 +183,7 @@ _PIECES = {FLOOR: (BOX, PLAYER), TARGET: (BOX_ON_TARGET, PLAYER_ON_TARGET)}
 
 
 def tile_numbers(level: Level, player: int, boxes: int) -> bytes:
-    """Return the number in `TILES` of each square, row by row.
-
-    Only the walls and targets of the level matter; the boxes' squares are bits.
-    """
+    """Return the tile number of each square, row by row; the boxes' squares are bits."""
     squares = list(level.room)
     squares[player] = _PIECES[squares[player]][1]
     while boxes:

@@ -48,10 +48,7 @@ class Solver:
         self._one_hot = np.stack([self.table == i for i in range(len(ANSWERS))]).astype(np.float32)
 
     def next(self, asked: Sequence[tuple[Form, Answer | None]]) -> Form:
-        """Return the next question.
-
-        An answerer may err, as models do: then the words with the fewest disagreements remain.
-        """
+        """Return the next question on the words with the fewest disagreements (replies may err)."""
         remaining = self.remaining(asked)
         if len(remaining) <= 2:
             return self.guess(asked)

@@ -43,10 +43,7 @@ def _digest(word: str) -> str:
 
 @cache
 def parts() -> Mapping[str, str]:
-    """Return the part of every word.
-
-    It is "none" for the last word of a held-out category with an odd number of words.
-    """
+    """Return the part of every word; "none" for a held-out category's odd last word."""
     dealt: dict[str, str] = {}
     for category, words in load().categories.items():
         ordered = sorted(words, key=_digest)

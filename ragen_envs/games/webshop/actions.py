@@ -28,10 +28,7 @@ _SHORTEST_WORD = 3
 
 
 def search_of(words: str) -> str:
-    """Return the search for words, cut to the longest search.
-
-    Characters outside printable ASCII become blanks, since the next observation shows the action.
-    """
+    """Return the search for words, cut to the longest; blanks replace non-ASCII characters."""
     cut = " ".join(words.split())[: 2 * LONGEST_SEARCH]
     printable = "".join(char if " " <= char <= "~" else " " for char in cut)
     return f"{SEARCH}{label_of(printable)[:LONGEST_SEARCH].strip()}{END}"

@@ -44,18 +44,16 @@ _FEWEST_TURNS = 3 + MOST_OPTIONS
 
 @dataclass(frozen=True)
 class WebShopVariant:
-    """One environment of the family.
+    """One environment of the family; the name, its id without namespace, labels its streams.
 
     Attributes:
-        name: Id without its namespace; also part of the random streams' labels.
         mode: Text mode of the pages, "rich" or "plain".
         products: Size of the generated catalogue.
         catalogue_seed: Seed of the generated catalogue.
         catalogue: Folder of WebShop's public files, or one file of products; "" for a generated
             catalogue.
         compat: Use the original's reward, including its quirks.
-        budget: Maximum turns and actions; a turn has one action. As in WebShop, a response without
-            an action has no penalty.
+        budget: As in WebShop, a response without an action has no penalty.
 
     Raises:
         ValueError: A turn has several actions, or the longest purchase does not fit into the

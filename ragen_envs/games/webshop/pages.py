@@ -69,10 +69,7 @@ def labels(catalogue: Catalogue, page: Page) -> tuple[str, ...]:
 
 
 def option_labels(product: Product) -> dict[str, tuple[str, str]]:
-    """Return the options of a product by their labels.
-
-    A label is the value; "name: value" if two options share it, or a button has it.
-    """
+    """Return the options by label: the value, or "name: value" where that is ambiguous."""
     every = [(name, value) for name, values in product.options for value in values]
     plain = [label_of(value) for _, value in every]
     choices = {}

@@ -22,17 +22,11 @@ SHARED_BREADCRUMBS = 2
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """The reward of a purchase and its parts.
+    """The reward of a purchase and its parts: the kind's, attributes', options' and the price's.
 
     The total is `r_type * (attributes + options + price) / (number of all)` in [0, 1], where each
-    attribute, each option and the price cap counts as one.
-
-    Attributes:
-        r_type: Score of the product's kind: 1, 0.5, 0.1 or 0.
-        r_att: Fraction of the goal's attributes that it has.
-        r_option: Fraction of the goal's options that were chosen; 1 without options.
-        r_price: 1 if the price is within the cap, else 0.
-        title_score: Fraction of the nouns of the target's title that are in its title.
+    attribute, each option and the price cap counts as one. `r_type` is 1, 0.5, 0.1 or 0; `r_option`
+    is 1 without options. `title_score` is the fraction of the target title's nouns in the title.
     """
 
     total: float

@@ -141,10 +141,7 @@ class Postings:
     size: int
 
     def scores(self, terms: Iterable[tuple[int, int]]) -> NDArray[np.float32]:
-        """Return the score of each document from pairs of a term's number and its count.
-
-        The order of the terms decides the rounding of the four-byte sums.
-        """
+        """Return each document's score; the order of (term, count) pairs decides its rounding."""
         scores = np.zeros(self.size, dtype=np.float32)
         for term, times in terms:
             here = slice(int(self.starts[term]), int(self.starts[term + 1]))
@@ -228,10 +225,7 @@ def kept_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def document(product: Product) -> str:
-    """Return the indexed text of a product: title, description, first bullet and options.
-
-    It is the `contents` of WebShop's public `documents.jsonl`, character for character.
-    """
+    """Return a product's indexed text, the `contents` of WebShop's public documents.jsonl."""
     options = ", and ".join(f"{name}: {', '.join(values)}" for name, values in product.options)
     first = product.bullets[0] if product.bullets else ""
     return f"{product.title} {product.description} {first} {options}".lower()

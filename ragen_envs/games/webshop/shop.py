@@ -62,10 +62,7 @@ def procedural_shop(seed: int, size: int) -> Shop:
 
 @cache
 def public_shop(where: str, compat: bool = False) -> Shop:
-    """Return the shop of WebShop's public files, see `loader.load`.
-
-    In compat mode it keeps requests for options that their products lack, as the original does.
-    """
+    """Return the shop of public files; compat keeps requests that no options satisfy."""
     from ragen_envs.games.webshop import loader
 
     public = loader.load(Path(where))

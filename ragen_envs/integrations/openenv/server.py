@@ -83,10 +83,7 @@ def serve(application: FastAPI, listening: socket.socket) -> None:
 
 
 def server_of(application: FastAPI) -> uvicorn.Server:
-    """Return the server of an application, with its limits.
-
-    Messages are not compressed, since a short compressed one could be very large.
-    """
+    """Return the limited server of an application; compressed messages could hide large ones."""
     return uvicorn.Server(
         uvicorn.Config(
             application,

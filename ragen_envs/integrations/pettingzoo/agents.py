@@ -118,10 +118,7 @@ class MultiAgentBase:
     def _check_responses(
         self, actions: Mapping[str, object], expected: Iterable[str]
     ) -> dict[str, str]:
-        """Return the responses of the expected agents, or raise the errors of `step`.
-
-        All responses are checked before any runs, so an error does not change the game.
-        """
+        """Return the expected agents' responses; raise the errors of `step` before any runs."""
         self._check_running()
         if not isinstance(actions, Mapping):
             raise TypeError(

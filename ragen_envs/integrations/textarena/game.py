@@ -72,10 +72,7 @@ def action_space() -> Text:
 def write_transcript(
     messages: Iterable[tuple[int, str, object]], player: int, roles: Mapping[int, str]
 ) -> str:
-    """Write messages as TextArena's `LLMObservationWrapper` does, one below the other.
-
-    A message has a sender, a text and a type. The player's own messages are left out.
-    """
+    """Write messages to the player as TextArena's `LLMObservationWrapper` does."""
     names = {textarena.GAME_ID: "GAME", **roles}
     answer = textarena.ObservationType.PLAYER_ACTION
     return "\n".join(
@@ -165,10 +162,7 @@ class TextArenaGame:
             self._read_messages()
 
     def step(self, action: str) -> bool:
-        """Take the current player's response, and return whether the episode is over.
-
-        A response on which the game raises an error ends the episode.
-        """
+        """Take a response, and return whether the episode is over; an error of the game ends it."""
         with self._random.activated():
             self._unread[self.player] = []
             try:

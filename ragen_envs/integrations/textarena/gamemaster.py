@@ -70,10 +70,7 @@ class Gamemaster:
 
 @cache
 def source_of(entry_point: str) -> str:
-    """Return the source of a game of TextArena by its entry point, "" for a third-party game.
-
-    Sources are read, since some games need data or keys to be imported.
-    """
+    """Return a game's source, read without an import, by entry point; "" if third-party."""
     package, *rest = entry_point.partition(":")[0].split(".")
     file = Path(*textarena.__path__).joinpath(*rest).with_suffix(".py")
     return file.read_text(encoding="utf-8") if package == "textarena" and file.is_file() else ""

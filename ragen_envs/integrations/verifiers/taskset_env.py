@@ -34,10 +34,7 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 class _ModelServer:
-    """A chat completions server; the caller reads each request and gives the response.
-
-    `requests` holds the conversation of each request, and None after the last one.
-    """
+    """A chat completions server; `requests` has each request's conversation, then None."""
 
     def __init__(self) -> None:
         self.requests: SimpleQueue[Messages | None] = SimpleQueue()

@@ -19,10 +19,7 @@ _HUB_FILES = ["*.json", "*.safetensors", "*.jinja", "*.txt", "*.model"]
 
 
 def model_folder(name: str) -> Path:
-    """Return the folder of a model: `smollm2-135m`, a folder, or an id on the Hugging Face hub.
-
-    UserError if the bundled model is not installed, or the model does not exist.
-    """
+    """Return the folder of a model: `smollm2-135m`, a path or a hub id; UserError if missing."""
     if name == _BUNDLED:
         from ragen_bench.models.bundled import converted_folder
 

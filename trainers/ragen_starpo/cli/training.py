@@ -223,10 +223,7 @@ def print_progress(
 
 
 def print_places(console: Console, run: Path) -> None:
-    """Print the paths of a run and its models; `best/` exists only after a validation.
-
-    If the filter dropped all groups in each iteration, a line says so.
-    """
+    """Print the paths of a run and its models, and whether the filter dropped all groups."""
     models = [str(run / name) for name in ("best", "final") if (run / name).is_dir()]
     console.print(f"Run     {run}", soft_wrap=True)
     console.print(f"Models  {', '.join(models)}", soft_wrap=True)

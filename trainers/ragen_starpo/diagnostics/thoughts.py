@@ -110,10 +110,7 @@ def draw_thoughts(
 def find_thought(
     sequence: TokenSequence, place: int, record: EpisodeRecord, tokenizer: PreTrainedTokenizerBase
 ) -> Thought | None:
-    """Return the thought at the beginning of the response at a place in the sequence, or None.
-
-    An unclosed thought, as in a truncated response, extends to the end.
-    """
+    """Return the thought at a response's start, to its end if unclosed, or None."""
     response = sequence.turns[place].sampled.ids
     text = _decode(response, tokenizer).lstrip()
     if not text.startswith(_OPEN) or not text.removeprefix(_OPEN).partition(_CLOSE)[0].strip():

@@ -31,11 +31,7 @@ class ChatTokens:
     chat: Chat
 
     def check(self) -> None:
-        """Raise UserError if observations cannot follow responses.
-
-        That is so if the template renders an earlier response differently from the opening
-        of a new one.
-        """
+        """Raise UserError if the template renders earlier responses unlike a new one's opening."""
         self._between("-")
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
@@ -60,11 +56,7 @@ class ChatTokens:
         return self.chat.render(sample_conversation())
 
     def observation(self, text: str, sampled: Sequence[int]) -> list[int]:
-        """Return the tokens after a response.
-
-        If the response ended itself, the template's own end of turn is left out, since it
-        would be there twice.
-        """
+        """Return the tokens after a response, less the end of turn that it sampled itself."""
         ids = self._encode_observation(text)
         return list(ids[1:] if sampled and sampled[-1] == ids[0] else ids)
 

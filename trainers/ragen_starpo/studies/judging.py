@@ -176,10 +176,7 @@ def judge_claims(
 
 
 def decide(estimates: Sequence[tuple[StudyEstimate, float]], unjudged: int = 0) -> list[Verdict]:
-    """Return the verdicts on differences and margins, corrected for their number by Holm's method.
-
-    Claims that cannot be judged yet count with a p-value of 1.
-    """
+    """Return the verdicts by Holm's correction; claims that cannot be judged count with p = 1."""
     p_values = [estimate.p_value(margin) for estimate, margin in estimates]
     corrected = holm([*p_values, *(1.0 for _ in range(unjudged))])
     by_place: dict[int, Verdict] = {}
@@ -250,10 +247,7 @@ def _by_instance(run: Outcome, claim: Claim) -> ByInstance:
 
 
 def _values(claim: Claim, by_run: ByRun, seeds: Sequence[int]) -> Values | list[Values]:
-    """Return the difference for each seed, (seeds,).
-
-    For a metric with a value for each test instance: (seeds, instances) of each environment.
-    """
+    """Return the difference per seed, (seeds,), or per environment (seeds, instances)."""
     if claim.among == "collapsed":
         return np.array(_collapsed_means(claim, by_run, seeds))
     if claim.figure not in BY_INSTANCE:

@@ -59,10 +59,7 @@ class RayCommands(Commands):
 
 @contextlib.contextmanager
 def join_cluster(address: str) -> Iterator[None]:
-    """Join the Ray cluster with its head node at `HOST:PORT` while a study runs.
-
-    A UserError is raised if no cluster answers there, or Ray does not start.
-    """
+    """Join the Ray cluster of the head `HOST:PORT` for a study; UserError if that fails."""
     check_address(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)

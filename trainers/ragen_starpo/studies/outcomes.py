@@ -57,10 +57,7 @@ class Outcome:
     gains: ByInstance = field(default_factory=dict)
 
     def as_json(self) -> JsonObject:
-        """Return the outcome as `study.json` stores it, without its curves.
-
-        `test` and `gains` are means by environment; `by_instance` has them in full.
-        """
+        """Return the outcome as in `study.json`, without curves; `test`, `gains` are means."""
         return {
             "arm": self.arm,
             "seed": self.seed,
@@ -74,10 +71,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, run: JsonObject) -> Outcome:
-        """Return the outcome that `as_json` wrote.
-
-        Older files have no `by_instance`, so `test` and `gains` are empty.
-        """
+        """Return the outcome of `as_json`; older files have no `by_instance`."""
         given = {name: run[name] for name in ("arm", "seed", "folder", "problem", "figures")}
         by_instance = run.get("by_instance", {"test": {}, "gains": {}})
         return cls(**given, test=by_instance["test"], gains=by_instance["gains"])

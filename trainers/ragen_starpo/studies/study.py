@@ -273,10 +273,7 @@ def list_studies() -> list[str]:
 
 
 def read_study(name: str) -> Study:
-    """Return the study of a name in the package, or of the path of a TOML file.
-
-    A UserError is raised if the study does not exist, or its file is invalid.
-    """
+    """Return the study of a name or a TOML file's path; UserError if missing or invalid."""
     path = CATALOGUE / f"{name}.toml" if name in list_studies() else Path(name)
     if path.suffix != ".toml":
         raise unknown("study", name, list_studies())

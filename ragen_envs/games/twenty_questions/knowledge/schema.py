@@ -66,10 +66,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A word of the game, with its properties.
-
-    `kinds`, `partly` and `own` features are those that its entry names, without inherited ones.
-    """
+    """A word of the game; `kinds`, `partly` and `own` are those of its entry, not inherited."""
 
     name: str
     article: str  # "a", "an", "the", or "", as for "milk" and "scissors"

@@ -85,10 +85,7 @@ def _read_object(scale: str, words: Tokens, lexicon: Lexicon) -> str | float | N
 
 @cache
 def _bounds(scale: str, levels: tuple[str, ...]) -> tuple[float, ...]:
-    """Return the upper bounds of a scale's levels but the last, in centimetres or in grams.
-
-    The text of a level ends with its bound: "3 to 12 cm", "up to 3 cm across".
-    """
+    """Return the upper bounds, in cm or g, at the end of all levels but the last: "3 to 12 cm"."""
     units = UNITS[scale]
     measures = ([m for m in _IN_LEVEL.findall(text) if m[1] in units] for text in levels[:-1])
     return tuple(float(each[-1][0]) * units[each[-1][1]] for each in measures)

@@ -39,10 +39,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def read_letters(question: Tokens) -> Form | None:
-    """Return the form of a question about letters or words of the name, None for another one.
-
-    A vowel is one of a, e, i, o and u.
-    """
+    """Return the form of a question about letters (vowels: a, e, i, o, u) or words, or None."""
     # The shortest phrase first: "a letter" is the question, and not "an A anywhere".
     found = list(_frames().matches(question))[::-1]
     for asked, slot in found:

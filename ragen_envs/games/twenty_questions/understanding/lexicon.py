@@ -74,10 +74,7 @@ class Lexicon:
         return None if name is None else forms.Guess(name, narrower=spoken in self.narrower)
 
     def meaning(self, slot: str, words: Tokens) -> Form | None:
-        """Return the form of a phrase in a slot, None if the tables do not have it.
-
-        Articles and a leading "very" or "most" do not matter.
-        """
+        """Return the form of a phrase in a slot, or None; articles and "very" are ignored."""
         if slot == "verbing" and words[:1] and words[0] in _A:
             return None  # "a feeling" is a noun
         meanings = self.slots[slot]

@@ -55,10 +55,7 @@ _MODALS = word_set("can could would will may might do does usually")
 
 
 def read_guess(words: Tokens, lexicon: Lexicon) -> Guess | None:
-    """Return the guess of a noun, None if it does not name a concept.
-
-    A name that is a property too ("orange") is a guess only with an article.
-    """
+    """Return the guess of a concept, or None; a property too ("orange") needs an article."""
     bare = _bare(words)
     if bare[:2] == _PAIR:
         bare = bare[2:]
