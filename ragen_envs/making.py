@@ -36,11 +36,7 @@ class Maker:
     def __call__(
         self, *, observation: str = "text", **arguments: object
     ) -> gymnasium.Env[Any, Any]:
-        """Return a new environment.
-
-        Args:
-            observation: "text", "array" for an `ArrayEnv`, or "image" for an `ImageEnv`.
-            arguments: The arguments of the game's class.
+        """Return a new environment; `observation` is "text", "array" or "image".
 
         Raises:
             ValueError: For another value of `observation`, or if the game has no board and

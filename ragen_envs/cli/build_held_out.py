@@ -36,11 +36,7 @@ class HeldOutFile(NamedTuple):
 def held_out_files(
     games: Iterable[GameSpec] = GAMES, only: str | None = None
 ) -> Iterator[HeldOutFile]:
-    """Generate the held-out files of games.
-
-    The variants of a game are filled in order. Instances do not repeat across variants, up to
-    symmetry, unless the game allows it. `only` is the id to generate files for, if not all.
-    """
+    """Generate all files, or those of the id `only`; no repeats unless a game allows them."""
     for game in games:
         taken: dict[Split, set[str]] = {split: set() for split in SHIPPED_SPLITS}
         for env_id in game.ids:

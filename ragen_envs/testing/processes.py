@@ -117,10 +117,7 @@ def sent_along() -> Iterator[None]:
 
 
 def unimportable() -> list[ModuleType]:
-    """Return the modules that have a Python file, to which their name does not lead.
-
-    Those that never had one are not among them: they stay a name, and fail in a new process.
-    """
+    """Return the imported modules that have a Python file to which their name does not lead."""
     folders = {str(Path(entry).absolute()) for entry in sys.path}
     return [
         module

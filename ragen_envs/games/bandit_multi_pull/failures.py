@@ -9,11 +9,7 @@ from ragen_envs.games.bandit_multi_pull.env import COLOURS
 
 
 class MultiPullFailures(FailureLabeler):
-    """Labels episodes of the bandit with many pulls.
-
-    The turn of a failure is the first after which the best arm could no longer get more than half
-    of the pulls.
-    """
+    """Labels episodes at the turn after which the best arm cannot get over half the pulls."""
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         return COLOURS[: len(episode.instance.percentages)]

@@ -59,10 +59,7 @@ def plain(body: str) -> str:
 
 
 def expression_of(text: str) -> Expression | None:
-    """Return the expression in a text; None if it is not an expression.
-
-    The part after an equals sign is ignored. Any str is accepted, in linear time.
-    """
+    """Return the expression in a text before "=", or None; any str is read in linear time."""
     return _evaluate(text) if len(text) <= LONGEST else None
 
 

@@ -15,10 +15,7 @@ _MOST_NUMBERS = 6
 
 @dataclass(frozen=True)
 class Deal:
-    """An instance: the numbers to combine, in ascending order, and the target.
-
-    The number of solutions is counted as in `ragen_envs.games.countdown.solver`.
-    """
+    """An instance: numbers to combine, ascending, and the target; `solutions` as in `solver`."""
 
     numbers: tuple[int, ...]
     target: int

@@ -152,11 +152,7 @@ class Task:
 
     @cached_property
     def part(self) -> str:
-        """The part of all tasks that it belongs to.
-
-        It depends on the request and the content of mails and files, which no call changes, and
-        not on what makes the request hard.
-        """
+        """The part of all tasks, by the request and the texts of mails and files, which stay."""
 
         def facts(record: Mail | File) -> list[tuple[str, str]]:
             return [fact for fact in record.facts if fact[0] != INSTRUCTION]

@@ -90,19 +90,12 @@ class Lake:
 
     @cached_property
     def digest(self) -> str:
-        """The content hash, equal for rotations, reflections and any unreachable squares.
-
-        Squares that cannot be reached are counted as holes: they play no part in the game.
-        """
+        """The content hash, equal for rotations, reflections and any unreachable squares."""
         return content_hash(GAME, canonical_grid(self._within_reach))
 
     @property
     def part(self) -> str:
-        """The part of all lakes that this one belongs to.
-
-        It is decided by holes and goal, which play does not change: lakes of different parts have
-        no state in common.
-        """
+        """The part of all lakes, decided by holes and goal, so that parts share no state."""
         return partition_of(content_hash(f"{GAME} map", canonical_grid(self.board)), sixteenths=3)
 
     @cached_property

@@ -11,11 +11,7 @@ from ragen_envs.games.mastermind.solver import solver
 
 
 class MastermindFailures(FailureLabeler):
-    """Labels episodes of Mastermind; a state is the set of codes that agree with all answers.
-
-    A guess is judged by the knowledge at that time, not by the code: by the exact chance of success
-    with the best play after it, see `ragen_envs.games.mastermind.solver`.
-    """
+    """Judges guesses by their exact chance of success; a state is the set of codes left."""
 
     def read_state(self, env: Any) -> Hashable:
         possible: int = env.possible

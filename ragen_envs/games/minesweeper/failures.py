@@ -10,12 +10,7 @@ from ragen_envs.games.minesweeper.text import names_of
 
 
 class MinesweeperFailures(FailureLabeler):
-    """Labels episodes of Minesweeper; a state is the player's knowledge.
-
-    A choice is judged by the knowledge at that time, not by the content of the square: by the
-    exact chance of success with the best play after it, or on boards too large for that by the
-    exact risk of a mine, see `ragen_envs.games.minesweeper.players`.
-    """
+    """Judges choices by their exact chance of success, or risk; a state is the knowledge."""
 
     def read_state(self, env: Any) -> Hashable:
         known: Hashable = env.knowledge

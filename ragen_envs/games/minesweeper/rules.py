@@ -109,11 +109,7 @@ class Opening:
 
 
 def layouts_of(opening: Opening) -> Iterator[int]:
-    """Yield the layouts that agree with the opening's digits and number of mines.
-
-    The digits are processed one by one: each fills its neighbours that no earlier digit touched.
-    Squares that no digit touches are filled last.
-    """
+    """Yield the layouts that agree with the opening's digits and its number of mines."""
     squares = opening.board.replace("\n", "")
     settled = opening.opened
     partial = [0]

@@ -44,12 +44,12 @@ class SokobanFailures(FailureLabeler):
         player, boxes = state
         squares = {"me": 1 << player, "box": boxes, "target": level.targets, "wall": level.walls}
         return Scene(
-            {name: _places(mask, level.stride) for name, mask in squares.items()},
+            {
+                name: frozenset(
+                    divmod(i, level.stride) for i in range(mask.bit_length()) if mask >> i & 1
+                )
+                for name, mask in squares.items()
+            },
             corners=(1, len(level.xsb) // level.stride - 1, 1, level.stride - 3),
             coordinates=episode.env.variant.coordinates,
         )
-
-
-def _places(squares: int, stride: int) -> frozenset[tuple[int, int]]:
-    numbers = (i for i in range(squares.bit_length()) if squares >> i & 1)
-    return frozenset(divmod(i, stride) for i in numbers)

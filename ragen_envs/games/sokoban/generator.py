@@ -112,10 +112,7 @@ def _room(stream: RandomStream, board: Bitboard) -> CellSet:
 
 
 def _targets(stream: RandomStream, board: Bitboard, floor: CellSet) -> list[int]:
-    """Return one target cell per box, all different; [] if there are not enough cells.
-
-    A box can be pulled from a target: it is the end of a straight line of three floor cells.
-    """
+    """Return a target cell per box, ends of straight lines of three floor cells; [] if too few."""
     candidates = board.ends_of_lines(floor)
     if floor.bit_count() * 2 < board.cells or candidates.bit_count() < board.boxes:
         return []

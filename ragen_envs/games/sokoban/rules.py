@@ -78,11 +78,7 @@ class Level:
 
     @property
     def part(self) -> str:
-        """The part of all levels that this one belongs to.
-
-        It is decided by walls and targets, which play does not change: levels of different parts
-        have no state in common.
-        """
+        """The part of all levels, decided by walls and targets, so that parts share no state."""
         room = self._within_walls.translate(_WITHOUT_PIECES)
         return partition_of(content_hash(f"{GAME} room", canonical_grid(room)))
 

@@ -90,11 +90,7 @@ def _fault_of_choice(episode: FinishedEpisode, chosen: dict[str, str]) -> Failur
 
 
 def _turns_to_win(episode: FinishedEpisode, page: Page) -> int:
-    """Return the fewest turns from a page to a purchase of all that was asked for.
-
-    From the search page it is found, opened, given its options and bought: the title of the target
-    leads to a page of results that shows it.
-    """
+    """Return the fewest turns from a page to the purchase; a search for the title finds it."""
     goal = episode.instance.goal
     anew = 3 + len(goal.options)
     if page.kind == "search":

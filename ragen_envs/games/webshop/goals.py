@@ -121,10 +121,7 @@ def distinguishing_attributes(products: Sequence[Product]) -> list[tuple[int, ..
 
 
 def price_of(product: Product, task: ShoppingTask) -> float:
-    """Return the price of a product in a task, in dollars; uniform in a price range.
-
-    It depends on the task and the product alone, so the order of visits does not change it.
-    """
+    """Return the price in dollars, uniform in its range, which task and product alone decide."""
     low, high = (round(100 * price) for price in product.price)
     if low == high:
         return product.price[0]

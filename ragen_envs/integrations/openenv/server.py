@@ -104,10 +104,7 @@ _POLICY, _TOO_BIG = 1008, 1009
 
 
 class Guard:
-    """ASGI middleware that enforces a server's limits, except the hosts, which Starlette checks.
-
-    It rejects unknown origins, and closes connections that are idle or send long messages.
-    """
+    """ASGI middleware that enforces a server's limits, except the hosts, which Starlette checks."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app, self._limits = app, limits

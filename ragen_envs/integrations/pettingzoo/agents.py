@@ -33,12 +33,7 @@ ParallelStep: TypeAlias = tuple[
 
 
 def agent_names(agents: int | Sequence[str]) -> list[str]:
-    """Return the agents' names: the given ones, or agent_0, agent_1 and so on for a number.
-
-    Raises:
-        ValueError: There are none, one occurs twice, or one is not 1 to 32 of A-Z a-z 0-9 _ -.
-        TypeError: `agents` is neither an int nor a sequence of str.
-    """
+    """Return the agents' names, agent_0, agent_1, ... for a number; refuse other values."""
     if isinstance(agents, (bool, str)) or not isinstance(agents, (int, Sequence)):
         raise TypeError(f"agents must be a number or a list of names, got {agents!r}")
     names = [f"agent_{i}" for i in range(agents)] if isinstance(agents, int) else list(agents)

@@ -12,8 +12,12 @@ from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.integrations.pettingzoo.agents import Observation, OrderCheck, agent_names
-from ragen_envs.integrations.pettingzoo.duel import DuelEnv, DuelTurnsEnv
-from ragen_envs.integrations.pettingzoo.shared import SharedParallelEnv, SharedTurnsEnv
+from ragen_envs.integrations.pettingzoo.modes import (
+    DuelEnv,
+    DuelTurnsEnv,
+    SharedParallelEnv,
+    SharedTurnsEnv,
+)
 from ragen_envs.registration import all_ids, load_class
 
 Mode = Literal["shared", "duel"]

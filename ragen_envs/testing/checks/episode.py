@@ -213,15 +213,10 @@ _STEPS_A_TURN = 40
 
 
 def outlast(subject: Subject, seed: int, turns: int) -> PlayedEpisode:
-    """Play as long as possible, at most `turns` turns, and return the longest episode found.
+    """Play a deterministic subject as long as possible, and return the longest episode found.
 
     Every second answer is nonsense, so that what is not valid must be counted too. Where an answer
     ends the episode, the episode is played again up to there, and another one is tried.
-
-    Args:
-        subject: Environment under test; must be deterministic.
-        seed: Seed of the episode.
-        turns: Maximum number of turns.
     """
     rng, spent = Random(f"outlast {seed}"), 0
     with Player(subject.make_env) as player:

@@ -224,19 +224,14 @@ def print_progress(
 
 def print_places(console: Console, run: Path) -> None:
     """Print the paths of a run and its models, and whether the filter dropped all groups."""
+    from ragen_bench.runs.json_lines import numbered
+
     models = [str(run / name) for name in ("best", "final") if (run / name).is_dir()]
     console.print(f"Run     {run}", soft_wrap=True)
     console.print(f"Models  {', '.join(models)}", soft_wrap=True)
-    if has_no_steps(run):
-        console.print(NO_STEPS, soft_wrap=True)
-
-
-def has_no_steps(run: Path) -> bool:
-    """Return whether the filter dropped all groups in each iteration of a run."""
-    from ragen_bench.runs.json_lines import numbered
-
     kept = [line["filter/kept"] for _, line in numbered(run / "metrics.jsonl")]
-    return bool(kept) and not any(kept)
+    if kept and not any(kept):
+        console.print(NO_STEPS, soft_wrap=True)
 
 
 def read_iteration_metrics(run: Path, timing: JsonObject) -> dict[str, float]:

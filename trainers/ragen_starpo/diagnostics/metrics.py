@@ -20,11 +20,7 @@ _PER_STEP = ("loss", "grad_norm", "lr")
 def iteration_metrics(
     recipe: Recipe, trajectories: Sequence[TokenTrajectory], scales: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the metrics of an iteration's rollouts before any filter, by `rollout/NAME`.
-
-    There is at least one trajectory. The scales are divisors of the rewards by environment id, see
-    `ragen_starpo.algorithms.normalisation`.
-    """
+    """Return the metrics of all rollouts, at least one, by `rollout/NAME`; `scales` by env id."""
     metrics = rollout_metrics(trajectories, recipe.rollouts.instances)
     metrics |= environment_metrics(recipe.envs, trajectories, scales)
     return {f"rollout/{name}": value for name, value in metrics.items()}

@@ -200,11 +200,7 @@ class _MovingMedian:
 
 
 class _Fall:
-    """Detects that a metric has quickly lost a fraction of its peak, and more than its noise.
-
-    A fall ends when half of the loss is recovered, so that noise at the threshold causes a single
-    warning.
-    """
+    """Detects a quick loss of a fraction of a metric's peak, until half of it is recovered."""
 
     def __init__(self, settings: MonitorSettings, noise: float) -> None:
         self._settings, self._noise = settings, noise

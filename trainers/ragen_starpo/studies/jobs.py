@@ -92,7 +92,15 @@ def _run_job(study: Study, name: str, scale: Scale, seed: int) -> Job:
     driver = "local" if scale == "small" else "verl"
     settings = _settings(study, arm, scale, seed)
     training = (driver, _recipe_name(study, arm, scale), *settings, "--out", RUN)
-    options = _test_options(study, arm, recipe)
+    envs = [part for env in arm.envs or recipe.envs for part in ("--env", env_id(env))]
+    history = {None: "full", 0: "none"}.get(recipe.rollouts.history, str(recipe.rollouts.history))
+    # The test plays as the validation does.
+    options = (
+        *envs,
+        *("--format", recipe.response_format, "--max-tokens", str(recipe.rollouts.max_tokens)),
+        *("--history", history, "--temperature", str(recipe.validation.temperature)),
+        *("--split", "test", "--limit", str(study.test_instances), "--seed", str(_SEED_OF_TEST)),
+    )
     stages = [Stage("training", "ragen-train", training)]
     if study.test_instances:
         stages.append(_test(f"{RUN}/final", options, TEST))
@@ -107,23 +115,8 @@ def _run_job(study: Study, name: str, scale: Scale, seed: int) -> Job:
     return Job(run_name(name, seed), tuple(stages), {"recipe": recipe.as_json()}, needs)
 
 
-def _test_options(study: Study, arm: Arm, recipe: Recipe) -> tuple[str, ...]:
-    """Return the options of the test, which plays as the validation does."""
-    envs = [part for env in arm.envs or recipe.envs for part in ("--env", env_id(env))]
-    history = {None: "full", 0: "none"}.get(recipe.rollouts.history, str(recipe.rollouts.history))
-    return (
-        *envs,
-        *("--format", recipe.response_format, "--max-tokens", str(recipe.rollouts.max_tokens)),
-        *("--history", history, "--temperature", str(recipe.validation.temperature)),
-        *("--split", "test", "--limit", str(study.test_instances), "--seed", str(_SEED_OF_TEST)),
-    )
-
-
 def _read_recipe(study: Study, name: str, scale: Scale, seed: int) -> Recipe:
-    """Return the recipe of a run, which must not end before its last iteration.
-
-    A collapse is an outcome of a study, so it must not make the command fail.
-    """
+    """Return the recipe of a run, which must reach its last iteration even after a collapse."""
     arm = study.arms[name]
     recipe = read_recipe(_recipe_name(study, arm, scale), _settings(study, arm, scale, seed))
     if recipe.monitor.action == "stop":

@@ -120,11 +120,7 @@ def measure_collapse(run: TrainingRun) -> RunMetrics:
 
 
 def find_lasting_fall(values: Sequence[float]) -> int | None:
-    """Return the iteration from which a non-negative metric stays at or below half of its peak.
-
-    It is the first iteration whose moving average, like all later ones, is at most half of the
-    highest; None if the last average is above that, or all values are 0.
-    """
+    """Return the iteration from which all moving averages are at most half the peak, or None."""
     averages = _moving_averages(values)
     peak = max(averages, default=0.0)
     if not peak or averages[-1] > peak / 2:
@@ -133,11 +129,7 @@ def find_lasting_fall(values: Sequence[float]) -> int | None:
 
 
 def find_lasting_rise(values: Sequence[float]) -> int | None:
-    """Return the iteration from which a non-negative metric stays at or above twice its start.
-
-    It is the first iteration whose moving average, like all later ones, is at least twice the
-    first; None if the last average is below that, or the first is 0.
-    """
+    """Return the iteration from which all moving averages are at least twice the first, or None."""
     averages = _moving_averages(values)
     if not averages or not averages[0] or averages[-1] < 2 * averages[0]:
         return None

@@ -28,14 +28,11 @@ from ragen_starpo.recipes.sections import (
 
 
 class Metric(NamedTuple):
-    """A metric of a run.
+    """A metric of a run; one without a heading has no column in the tables.
 
-    Attributes:
-        unit: `percent` for a rate of episodes or runs, `rank` for a rank correlation.
-        heading: Heading of its column in the tables; empty for a metric without a column.
-        needs: Required measurement of a run: `test` or `val` success, the mutual `information` of
-            thoughts, or `thoughts` at all.
-        per_run: True if the table of runs has the column too.
+    The unit is `percent` for a rate of episodes or runs, `rank` for a rank correlation. A run needs
+    `test` or `val` success, the mutual `information` of thoughts, or `thoughts` at all. The table
+    of runs has the column too if `per_run` is True.
     """
 
     unit: Literal["percent", "rank", "number"]

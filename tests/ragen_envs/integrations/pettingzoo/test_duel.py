@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.policies import oracle_answer, random_answer
 from ragen_envs.integrations.pettingzoo import aec_env, parallel_env
-from ragen_envs.integrations.pettingzoo.duel import find_winner, zero_sum
+from ragen_envs.integrations.pettingzoo.modes import find_winner, zero_sum
 from tests.ragen_envs.integrations.pettingzoo.support import (
     DUELS,
     names,
