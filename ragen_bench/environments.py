@@ -41,10 +41,7 @@ def reference_note(env: str) -> str:
 
 
 def find_class(env: str) -> Any:
-    """Return the class that the harness plays, or the `ThirdPartyGame` that stands for one.
-
-    The id may name an opponent, too. An unknown one is a KeyError.
-    """
+    """Return the class that the harness plays, or a `ThirdPartyGame`; KeyError if unknown."""
     return load_harness_class(env) if is_registered(env) else get_game(env)
 
 

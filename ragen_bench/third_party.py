@@ -91,10 +91,7 @@ class ThirdPartyEnv:
 
     @property
     def legal_actions(self) -> tuple[str, ...]:
-        """Legal responses now, from `info["legal_actions"]` or the attribute of that name.
-
-        Empty after the end of an episode, or if the environment lists none.
-        """
+        """Legal responses now; empty after the end of an episode, or if none are listed."""
         if not self._running:
             return ()
         listed = self._info.get("legal_actions")
@@ -262,11 +259,7 @@ def registered_ids() -> tuple[str, ...]:
 
 
 def get_game(env: str) -> ThirdPartyGame:
-    """Return a third-party environment that `register_environment` registered.
-
-    Raises:
-        KeyError: It was not registered.
-    """
+    """Return a registered third-party environment; KeyError if it was not registered."""
     return _GAMES[env]
 
 

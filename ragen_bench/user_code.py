@@ -124,10 +124,7 @@ def hash_with_imports(module: ModuleType) -> dict[str, str]:
 
 
 def find_imports(first: Path, root: Path, top: str) -> set[Path]:
-    """Return a file and the files below the folder `root` that its `import` statements reach.
-
-    The outermost package of the file's module, or the module itself, is `top`.
-    """
+    """Return a file and the files below `root` that its `import` statements reach."""
     installed = _is_installed(first)
     reached: set[Path] = set()
     queue = [first]
@@ -143,10 +140,7 @@ def find_imports(first: Path, root: Path, top: str) -> set[Path]:
 
 
 def hash_source(function: object) -> dict[str, str]:
-    """Return a hash of a function's or class's own source, as for one typed into a notebook.
-
-    Other code of the notebook is not covered. Without a source the hash is missing.
-    """
+    """Return a hash of a function's or class's own source; empty if it has none."""
     try:
         source = inspect.getsource(function)  # type: ignore[arg-type]  # raises for other objects
     except (OSError, TypeError):

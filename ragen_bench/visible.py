@@ -6,10 +6,7 @@ import unicodedata
 
 
 def visible(text: str) -> str:
-    """Show control characters, with which a text could repaint the terminal, as escapes.
-
-    Lines stay lines, and spaces of any width and tabs are unchanged.
-    """
+    """Show control characters, which could repaint a terminal, as escapes; lines stay lines."""
     return text if text.isprintable() else "".join(map(_escape, text))
 
 

@@ -111,10 +111,7 @@ _KINDS = {"crate": "box", "boxes": "box", "player": "me", "myself": "me", "i": "
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about the position of a thing, its subject.
-
-    `other` is the thing that it is related to, "@" for a square or a corner.
-    """
+    """A statement about the position of a thing, its subject, relative to `other`."""
 
     text: str
     thing: str

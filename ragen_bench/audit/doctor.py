@@ -103,10 +103,7 @@ class Finding(NamedTuple):
 def examine(
     evaluation: Evaluation, questions: int, model: Model | None = None
 ) -> Iterator[Finding]:
-    """Check an evaluation with some first turns; yield findings up to the first FAIL.
-
-    The model is loaded, after a check of the oracle, if it is None.
-    """
+    """Check an evaluation with some first turns; yield findings up to the first FAIL."""
     try:
         for finding in _findings(evaluation, questions, model):
             yield finding

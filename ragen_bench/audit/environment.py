@@ -79,10 +79,7 @@ def play_oracle(
 
 
 def describe_ceiling_error(episodes: Sequence[OracleEpisode]) -> str | None:
-    """Return an error if the oracle's mean score differs significantly from the mean ceiling.
-
-    The probability of a false alarm is below one in a million.
-    """
+    """Return an error if the oracle's mean score differs from the ceiling (p < 1e-6)."""
     score = mean(episode.score for episode in episodes)
     ceiling = mean(episode.ceiling for episode in episodes)
     if tail(len(episodes), score, ceiling) >= FALSE_ALARM / 2:

@@ -71,10 +71,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
 
 
 def report_interruption(evaluation: Evaluation, group_size: int, path: Path) -> int:
-    """Report the progress of an interrupted run and how to resume it; return the exit code.
-
-    The run directory may not exist yet; `group_size` is the model's.
-    """
+    """Report an interrupted run's progress and how to resume it; return the exit code."""
     from ragen_bench.episodes.runner import describe_interruption, played_again
     from ragen_bench.runs.directory import read_run
 

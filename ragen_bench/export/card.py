@@ -14,11 +14,7 @@ _SIZES = ("1K", "10K", "100K", "1M", "10M", "100M", "1B")
 def render_card(
     title: str, body: str, split: str, file: str, rows: int, tags: Sequence[str] = ()
 ) -> str:
-    """Return a card: metadata in YAML, a heading and a description in Markdown.
-
-    It states no license, as the publisher of the data chooses one. The tags are added to `TAGS`,
-    and the data file is next to the card.
-    """
+    """Return a card in Markdown without a license, which the data's publisher chooses."""
     listed = "".join(f"- {_quote_yaml(tag)}\n" for tag in (*TAGS, *tags))
     return f"""\
 ---

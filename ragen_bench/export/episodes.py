@@ -68,10 +68,7 @@ def play_oracle_episodes(instances: dict[str, int], response_format: AnswerForma
 
 
 def build_opening(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
-    """Return the messages before the first observation; see `ragen_bench.models.prompt.opening`.
-
-    The format is ignored if the environment describes its own.
-    """
+    """Return the messages before the first observation."""
     return opening(None if states_form(episode.env) else response_format)
 
 

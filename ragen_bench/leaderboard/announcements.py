@@ -115,10 +115,7 @@ def read_announcement(data: bytes) -> JsonObject:
 
 
 def check_announcement(announcement: JsonObject) -> RunConfig:
-    """Recompute the hashes of an announcement, and return the configuration of its run.
-
-    Raises EntryError if this version of ragen-bench cannot have announced it.
-    """
+    """Check an announcement's hashes (EntryError), and return its run's configuration."""
     config = read_config(
         {
             **announcement,

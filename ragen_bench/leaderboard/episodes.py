@@ -144,10 +144,7 @@ class EpisodeCheck:
 
 
 class _TokenCheck:
-    """Checks bounds of token counts; the exact counts are known only to the model.
-
-    A model counts tokens in every turn or, like a Python function, in none.
-    """
+    """Checks bounds of token counts, which a model reports in every turn or in none."""
 
     def __init__(self, max_tokens: int) -> None:
         self._limits = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": max_tokens}

@@ -137,10 +137,7 @@ def write_packed(file: Path, records: Iterable[JsonObject]) -> tuple[str, int]:
 
 
 def check_sizes(packed: int, unpacked: int) -> None:
-    """Raise EntryError if a file of `packed` bytes is too large, or a decompression bomb.
-
-    `unpacked` is the stated size of the unpacked content, in bytes. More is never read.
-    """
+    """Raise EntryError if a file is too large, or a decompression bomb (sizes in bytes)."""
     if unpacked > UNPACKED_BYTES:
         raise EntryError(
             f"{EPISODES} unpacks to {unpacked:,} bytes; the maximum is {UNPACKED_BYTES:,}"
@@ -157,10 +154,7 @@ def check_sizes(packed: int, unpacked: int) -> None:
 
 
 class PackedEpisodes:
-    """Reads the lines of a compressed file. Memory is at most one line and two chunks of 64 KiB.
-
-    At most `unpacked` bytes are unpacked; `length` is the number of those so far.
-    """
+    """Reads the lines of a compressed file, with at most one line and 128 KiB in memory."""
 
     def __init__(self, file: BinaryIO, unpacked: int) -> None:
         self._file, self._unpacked = file, unpacked

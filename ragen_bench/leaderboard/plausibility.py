@@ -145,10 +145,7 @@ class Plausibility:
 
 
 def probability_of_at_least(solved: int, probabilities: Iterable[float]) -> float:
-    """Return the probability that at least `solved` independent episodes are solved.
-
-    The distribution of the number (Poisson binomial) is exact, by adding one episode at a time.
-    """
+    """Return the probability of `solved` or more successes (exact Poisson binomial)."""
     numbers = np.ones(1)
     for probability in probabilities:
         numbers = np.append(numbers * (1 - probability), 0.0) + np.append(
@@ -187,11 +184,7 @@ def read_scores(name: str, entry: Entry) -> EntryScores:
 
 
 def read_local_scores(entry: Path) -> Iterator[EntryScores]:
-    """Yield the other entries of the leaderboard that contains an entry.
-
-    They are not verified here. Directories that cannot be read as an entry are skipped; verifying
-    them reports why.
-    """
+    """Yield the leaderboard's other entries, unverified; unreadable ones are skipped."""
     path = entry.absolute()
     if path.parent.name != ENTRIES:
         return

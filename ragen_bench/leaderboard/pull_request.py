@@ -39,10 +39,7 @@ class _GitError(UserError):
 
 
 class TreeFile(NamedTuple):
-    """A file in a commit, with its mode, kind of object and size as git writes them.
-
-    The size is "BAD" for an object that the repository lacks.
-    """
+    """A file in a commit, as git describes it; the size is "BAD" for a missing object."""
 
     path: str
     mode: str
@@ -148,10 +145,7 @@ _MAX_NAMES = 10
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed change of the entry in a directory.
-
-    The files have their size in bytes and git object id; there are none if the entry is withdrawn.
-    """
+    """A proposed change of an entry's files; there are none if the entry is withdrawn."""
 
     name: str
     does: Literal["adds", "changes", "withdraws"]
@@ -194,10 +188,7 @@ def read_proposal(branch: Branch) -> Proposal | None:
 
 
 def write_proposal(branch: Branch, proposal: Proposal, folder: Path) -> Path:
-    """Write a proposed entry's files into a folder, and return the entry's directory.
-
-    Raises EntryError for a file above the size limit, which is not written.
-    """
+    """Write a proposed entry's files into a folder; EntryError for one above the size limit."""
     target = folder / proposal.name
     target.mkdir()
     for name, (size, object_id) in proposal.files.items():

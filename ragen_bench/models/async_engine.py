@@ -18,10 +18,7 @@ Outcome = Completion | RequestFailure
 
 
 class BackgroundLoop:
-    """Runs coroutines on an event loop in a daemon thread, next to a loop of the caller.
-
-    The thread ends with the last reference to this object, or with the process.
-    """
+    """Runs coroutines on an event loop in a daemon thread, next to a loop of the caller."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -53,10 +50,7 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 class AsyncEngine:
-    """Sends up to `slots` requests at once; returns their outcomes as they come.
-
-    A UserError of `ask` ends the run.
-    """
+    """Sends up to `slots` requests at once; a UserError of `ask` ends the run."""
 
     def __init__(
         self, loop: BackgroundLoop, slots: int, ask: Callable[[Request], Awaitable[Outcome]]
@@ -74,10 +68,7 @@ class AsyncEngine:
         future.add_done_callback(lambda done: self._done.put((request, done)))
 
     def collect(self) -> Sequence[tuple[Request, Outcome]]:
-        """Wait for a response, and return all that have arrived, in order of arrival.
-
-        Responses that arrived together with an error come first: they may finish an episode.
-        """
+        """Wait for a response; return all that have arrived, those before an error first."""
         if self._failed:
             self._failed.result()
         ended = [self._done.get()]

@@ -39,11 +39,7 @@ class Chat:
     supports_tools: bool = False
 
     def render(self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()) -> str:
-        """Return a conversation as text, up to the start of the completion.
-
-        `functions` are the offered ones, see `ragen_bench.models.chat_messages`. A UserError says
-        that the template refuses the conversation, or does not support functions.
-        """
+        """Return a conversation as text; UserError if the template refuses it or its functions."""
         merged = merge_system(messages) if self.merges_system else list(messages)
         if not functions:
             return _apply_template(self.tokenizer, merged)
@@ -56,10 +52,7 @@ class Chat:
     def tokenize(
         self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()
     ) -> list[int]:
-        """Return a conversation as token ids; see `render`.
-
-        Lone surrogates, which observations may hold and no tokenizer takes, become question marks.
-        """
+        """Return a conversation as token ids; lone surrogates become question marks."""
         text = self.render(messages, functions).encode("utf-8", "replace").decode()
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids

@@ -19,11 +19,7 @@ def check_folder(name: str) -> None:
 
 
 def describe_content(name: str, config: object) -> dict[str, str]:
-    """Return a folder's hash or the hub's revision.
-
-    The hash covers the weights, since a checkpoint may be overwritten by one of the same size. The
-    revision is in the configuration that transformers loaded.
-    """
+    """Return the hash of a folder's files, weights included, or the hub's revision."""
     folder = Path(name)
     if not folder.is_dir():
         return {"revision": str(getattr(config, "_commit_hash", None))}

@@ -62,10 +62,7 @@ def load(
 
 
 def pair_with_rule(player: Model, env: str) -> Model:
-    """Return a scripted player as it plays for the baselines of an environment.
-
-    In a two-player game the rule is its opponent.
-    """
+    """Return a scripted player for the baselines; in two-player games the rule opposes it."""
     return ModelPair(player, OracleModel(), "plain") if needs_opponent(env) else player
 
 
@@ -122,10 +119,7 @@ def make_answerer(
 
 
 class ModelPair:
-    """The model that is scored and its opponent; each answers the requests of its side.
-
-    The opponent may be the same model, and has a response format of its own.
-    """
+    """The model that is scored and its opponent, which may be the same model."""
 
     def __init__(self, player: Model, opponent: Model, opponent_format: ResponseFormat) -> None:
         self.player, self.opponent = player, opponent

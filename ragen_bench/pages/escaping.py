@@ -17,10 +17,7 @@ def link(url: str | None) -> str | None:
 
 
 def escape_invisible(text: str) -> str:
-    """Return a text in one line with only visible characters.
-
-    Invisible characters, and those that change the direction of text, become `⟨U+202E⟩`.
-    """
+    """Return a text in one line, with invisible characters in the form `⟨U+202E⟩`."""
     if text.isprintable():
         return text
     return "".join(
@@ -38,10 +35,7 @@ def escape_invisible_lines(text: str) -> str:
 
 
 def escape_csv_cell(value: str | float | None) -> str | float | None:
-    """Return a cell that spreadsheets do not run as a formula: such texts get a leading quote.
-
-    Numbers are unchanged. Source: OWASP, CSV Injection.
-    """
+    """Quote text that spreadsheets would run as a formula (OWASP, CSV Injection)."""
     if not isinstance(value, str):
         return value
     text = escape_invisible(value)

@@ -87,10 +87,7 @@ def _flat(measures: Mapping[str, object]) -> Iterator[tuple[str, object]]:
 
 
 def place(value: float, start: float, length: float, low: float = 0.0, high: float = 1.0) -> str:
-    """Return the SVG coordinate of a value on an axis that begins at `start`.
-
-    Values outside [low, high] are clipped. A negative length draws the axis upwards.
-    """
+    """Return the SVG coordinate of a clipped value; a negative length draws upwards."""
     fraction = (min(max(value, low), high) - low) / (high - low)
     return f"{start + length * fraction:.2f}".rstrip("0").rstrip(".")
 

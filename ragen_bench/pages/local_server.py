@@ -47,10 +47,7 @@ _POLICY = f"default-src 'self'; img-src data:; {_NO_FRAME}"
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Listens on the loopback address, with a thread for each connection.
-
-    Port 0 is a free one. A port that is out of range or in use raises a UserError.
-    """
+    """Listens on the loopback address; UserError for a port out of range or in use."""
 
     def __init__(self, handler: Callable[..., BaseHTTPRequestHandler], port: int) -> None:
         if not 0 <= port <= 65535:
@@ -147,10 +144,7 @@ class PageServer(LoopbackServer):
         return f"{super().url}{self.word}/"
 
     def page(self, place: str) -> RenderedPage | None:
-        """Render the page at a path after the random word, or return None.
-
-        Unlike `get` and `post`, this may run concurrently with other requests.
-        """
+        """Render a page, or return None; may run concurrently with other requests."""
 
     @abstractmethod
     def get(self, place: str) -> JsonObject:

@@ -41,10 +41,7 @@ class BadRecordError(ValueError):
 
 
 class Flaw(NamedTuple):
-    """An error in a value, with its path, such as "turns[3].reward", and a description.
-
-    The path is "" for the value itself, and the shortened value "" where it does not matter.
-    """
+    """An error in a value, with its path, such as "turns[3].reward", and a description."""
 
     path: str
     value: str
@@ -68,10 +65,7 @@ def read_episode(line: object) -> EpisodeRecord:
 
 
 def first_flaw(error: ValidationError, reasons: dict[str, str] | None = None) -> Flaw:
-    """Return the outermost error of a value, a missing field before others.
-
-    `reasons` describes values that do not match a pattern, by the pattern.
-    """
+    """Return the outermost error of a value, a missing field before others."""
     errors = error.errors(include_url=False)
     # A missing or extra field is an error of the enclosing object.
     outer = ("missing", "extra_forbidden")

@@ -80,10 +80,7 @@ _LONGEST = 64
 
 
 def find_differences(there: JsonObject, here: JsonObject) -> list[str]:
-    """Return the differences of two run configurations, in a few words each.
-
-    Skip differences that are implied by one already reported.
-    """
+    """Return the differences of two run configurations, without implied ones."""
     names = [name for name in {**here, **there} if name not in _NOT_COMPARED]
     by_name = {name: list(_differing(name, there.get(name), here.get(name))) for name in names}
     if by_name.get("random_player"):

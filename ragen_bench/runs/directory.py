@@ -47,11 +47,7 @@ _MODEL_FIELDS = {"model_identity", "slots", "group_size", "machine"}
 
 
 class RunDirectory:
-    """A run on disk. Use `open_run` to write one, `read_run` to read one.
-
-    Its files have one finished episode, the seconds of one played episode, or one unfinished
-    episode with the server's error per line.
-    """
+    """A run on disk. Use `open_run` to write one, `read_run` to read one."""
 
     def __init__(self, path: Path, config: RunConfig) -> None:
         self.path = path
@@ -82,10 +78,7 @@ class RunDirectory:
         return sum(map(cut_torn_line, self._files)) > 0  # repairs all files, where any() would stop
 
     def append(self, episode: EpisodeRecord) -> None:
-        """Append a finished episode.
-
-        The operating system keeps it if this process is killed; `finish` flushes it to the disk.
-        """
+        """Append a finished episode; `finish` flushes it to the disk."""
         append(self.episodes_file, episode.as_json())
 
     def append_timing(self, env: str, seconds: float, elapsed: float) -> None:
@@ -176,10 +169,7 @@ def open_run(path: Path, config: RunConfig) -> RunDirectory:
 
 
 def refuse_other(path: Path, settings: JsonObject) -> None:
-    """Refuse a directory that cannot hold a run with these settings, without changing it.
-
-    The settings are a part of the content of run.json; see `open_run`.
-    """
+    """Refuse a directory that cannot hold a run with these settings, without changing it."""
     _refuse_foreign(path)
     file = path / "run.json"
     if file.is_file():
@@ -256,10 +246,7 @@ class EpisodeReader:
         self._end = 0
 
     def added(self) -> Iterator[tuple[JsonObject, EpisodeRecord]]:
-        """Yield the unread episodes, like `RunDirectory.recorded`.
-
-        A last line without a line end is skipped, since it may be incomplete.
-        """
+        """Yield the unread episodes; an incomplete last line is skipped."""
         begin = self._end, len(self._lines) + 1
         for number, (line, content) in enumerate(parse_lines(self._file, begin=begin), begin[1]):
             try:

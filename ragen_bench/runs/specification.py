@@ -71,10 +71,7 @@ def spec_hash(
 
 
 def suite_hash(spec_hashes: Mapping[str, tuple[int, str]], max_tokens: int) -> str:
-    """Return 16 hex digits that are equal for comparable suite scores.
-
-    `spec_hashes` has the number of instances and the specification hash by environment.
-    """
+    """Return 16 hex digits that are equal for comparable suite scores."""
     parts = json.dumps([sorted(spec_hashes.items()), max_tokens])
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 

@@ -299,10 +299,7 @@ def has_mean(differences: JsonObject) -> bool:
 
 
 def group_by_environment(compared: JsonObject) -> dict[str, list[tuple[str, JsonObject]]]:
-    """Return pairs of a run's letter and its row by environment, with `MEAN` as the last.
-
-    The argument is the result of `compare_with_first`.
-    """
+    """Return a run's letter and its row by environment, with `MEAN` as the last."""
     rows: dict[str, list[tuple[str, JsonObject]]] = {}
     means = []
     for run, differences in zip(compared["runs"][1:], compared["comparisons"], strict=True):

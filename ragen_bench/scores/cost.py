@@ -22,10 +22,7 @@ _MAX_PRICE = 1_000_000_000
 
 @dataclass(frozen=True)
 class Price:
-    """The prices of a million prompt tokens and a million completion tokens of some models.
-
-    The models are case-sensitive `fnmatch` patterns of names.
-    """
+    """Prices per million tokens of the models that match case-sensitive `fnmatch` patterns."""
 
     models: tuple[str, ...]
     prompt: float

@@ -193,10 +193,7 @@ def compute_baseline(
 def compute_floor_and_ceiling(
     env: str, split: Split, indices: Sequence[int], draw: str = ""
 ) -> tuple[float, float]:
-    """Return the random player's mean score and the best player's expected score.
-
-    There is at least one index; `draw` is the key of the drawn split.
-    """
+    """Return the random player's mean score and the best player's expected score."""
     episodes = _play_episodes(RandomModel(), env, split, indices, draw)
     floor = sum_in_order(episode.score or 0.0 for episode in episodes) / len(episodes)
     return floor, _ceiling(episodes)

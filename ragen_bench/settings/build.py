@@ -43,10 +43,7 @@ _MAX_TEMPERATURE = 100
 
 
 def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluation:
-    """Return the evaluation that options describe; an invalid one raises a UserError.
-
-    `command` is the command line or call that gave them, for the record.
-    """
+    """Return the evaluation that options describe; an invalid one raises a UserError."""
     _check_values(options)
     opposed = options.opponent is not None
     instances = select(options.suite, options.env, options.limit, opposed)

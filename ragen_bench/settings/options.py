@@ -112,10 +112,7 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
 
 
 def parse_options(values: Mapping[str, object]) -> EvaluationOptions:
-    """Return the options of an evaluation from untyped values by their names.
-
-    `env` and `header` may be one text or several. A value of the wrong type raises a UserError.
-    """
+    """Return an evaluation's options from untyped values; UserError for a wrong type."""
     try:
         from pydantic import TypeAdapter, ValidationError
     except ImportError as missing:

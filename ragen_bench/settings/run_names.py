@@ -16,11 +16,7 @@ DEFAULT_MAX_TOKENS = 200
 
 
 def default_path(evaluation: Evaluation) -> Path:
-    """Return the default run directory; the same settings give the same, others another one.
-
-    Its name has the model, suite or environments, split and seed, and every setting that is not
-    the default.
-    """
+    """Return the default run directory, unique for the model and all settings."""
     names = (_slug(env.rpartition("/")[2]) for env in evaluation.instances)
     scope = evaluation.suite or "+".join(names)
     first = [_slug(evaluation.model), scope, evaluation.split, f"seed{evaluation.seed}"]

@@ -102,10 +102,7 @@ def shorten_name(name: str, columns: int) -> str:
 
 @contextmanager
 def episodes_bar(console: Console, verb: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar while episodes are replayed, and a clock while the metrics are computed.
-
-    Yields a function of the number of replayed and of planned episodes.
-    """
+    """Show a bar while episodes are replayed, and a clock while metrics are computed."""
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),

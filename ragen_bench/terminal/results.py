@@ -68,11 +68,7 @@ def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTabl
 
 
 def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
-    """Return a table of several models between the random player and the oracle.
-
-    The summaries are of runs on the same instances. An environment that a later run lacks gets
-    dashes.
-    """
+    """Return a table of models on the same instances, between random player and oracle."""
     suite = visible(summaries[0]["suite"]) or "chosen environments"
     title = f"{suite}, {summaries[0]['split']} split"
     table = MetricsTable(title, f"-: not played. {_CAPTION}", _COLUMNS)

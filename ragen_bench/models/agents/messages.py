@@ -157,11 +157,7 @@ def encode_request(request: Request, with_turn: bool) -> JsonObject:
 
 
 def decode_request(message: JsonObject, states: dict[int, dict[Side, object]]) -> Request:
-    """Return the request in a message.
-
-    `states` has the agent's objects of the running episodes, by episode number. Those of the
-    episodes that have ended are dropped.
-    """
+    """Return the request in a message; drop the `states` of episodes that have ended."""
     for number in message["ended"]:
         states.pop(number, None)
     number = message["episode"]

@@ -34,10 +34,7 @@ _ERROR_CHARACTERS = 2000
 
 
 class SubprocessModel:
-    """Calls a user's function or class in a subprocess; see `FunctionModel`.
-
-    UserError if the function or class does not exist, or this machine has no sandbox.
-    """
+    """Calls a user's function or class in a subprocess; UserError without a sandbox."""
 
     group_size = 1
 
@@ -237,10 +234,7 @@ class _SubprocessEngine:
         self._fill_slots()
 
     def collect(self) -> Sequence[tuple[Request, Completion | RequestFailure]]:
-        """Wait for a response, and return all that have arrived, in order of arrival.
-
-        Responses that arrived together with an error come first: they may finish an episode.
-        """
+        """Wait for a response; return all that have arrived, those before an error first."""
         while not self._done:
             if self._error:
                 raise self._error

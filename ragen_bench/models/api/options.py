@@ -82,10 +82,7 @@ class ServerOptions:
 
 
 def check_url(url: str | None) -> str:
-    """Return a base URL without its last slash; a UserError says that it is not a usable one.
-
-    URLs appear in messages and, with the command, in the record, so they must not contain a secret.
-    """
+    """Return a base URL without its last slash; UserError if it is invalid or has a secret."""
     url = (url or "").strip()
     if not url:
         raise UserError(f"openai/NAME needs --base-url (or OPENAI_BASE_URL), {_EXAMPLE}")

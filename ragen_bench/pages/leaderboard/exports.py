@@ -49,10 +49,7 @@ def render_json_export(rankings: Sequence[Ranking], sources: Sequence[Source]) -
 
 
 def render_csv(rankings: Sequence[Ranking]) -> str:
-    """Return the content of leaderboard.csv, one line per entry and environment.
-
-    The suite score is repeated in each line. Cells that look like formulas get a leading quote.
-    """
+    """Return the content of leaderboard.csv, one line per entry and environment."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_header())

@@ -104,10 +104,7 @@ def _score(entry: SiteEntry) -> float:
 
 @dataclass(frozen=True)
 class Point:
-    """A dated entry with its score; `best` is the highest score up to and including it.
-
-    `share` is the position of the day between the first (0) and the last (1); 0.5 for a single day.
-    """
+    """A dated entry, the best score so far, and the day's position between 0 and 1."""
 
     entry: SiteEntry
     day: str

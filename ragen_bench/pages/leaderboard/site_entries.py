@@ -267,10 +267,7 @@ def read_site_entry(
     verified: bool = True,
     progress: Progress = lambda *_: None,
 ) -> SiteEntry:
-    """Read an entry for the site; an EntryError has the reasons for a refusal.
-
-    An entry that is not `verified` is not replayed: only its form and settings are checked.
-    """
+    """Read an entry, replayed if `verified`; EntryError has the reasons for a refusal."""
     checks: tuple[Check, ...] = ()
     signs: tuple[Sign, ...] = ()
     try:

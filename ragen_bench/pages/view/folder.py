@@ -52,11 +52,7 @@ class Tally:
             self._with_success.add(env)
 
     def figure(self) -> Figure | None:
-        """Return the success rate if an environment has one, else the return of a single one.
-
-        None without episodes, and for several environments without success, whose returns have no
-        meaningful mean.
-        """
+        """Return the success rate if known, else the return of a single environment, or None."""
         if self._with_success:
             envs = [env for env in self._successes if env in self._with_success]
             rates = [mean_estimate(list(self._successes[env].values())) for env in envs]
@@ -79,11 +75,7 @@ class _Stamps(NamedTuple):
 
 @dataclass(frozen=True)
 class RunRow:
-    """The row of a run in the list.
-
-    `id` identifies the run in URLs, and `place` is its directory, relative to the folder. `config`
-    is None if run.json cannot be read; then `problem` is the reason, in one line.
-    """
+    """The row of a run; `config` is None if run.json cannot be read, for the reason `problem`."""
 
     id: str
     place: str

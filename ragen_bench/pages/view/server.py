@@ -27,11 +27,7 @@ from ragen_envs.core.sealed import SealedKeyError
 
 
 class ViewServer(PageServer):
-    """Serves a list of the runs in a folder, their reports, and comparisons.
-
-    Pages are rendered at each request, and nothing is written. A missing folder, or a port that is
-    out of range or in use, raises a UserError.
-    """
+    """Serves a list of the runs in a folder, their reports, and comparisons."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         self.folder = RunsFolder(folder)
