@@ -76,12 +76,7 @@ def step_by_rule(env: AnyEnv, answer: str) -> tuple[str, float, bool, bool, Info
 
 
 def describe_replies(env: str, counts: JsonObject) -> str:
-    """Return an environment's counts of its opponent's replies, in words.
-
-    The counts include the rates and intervals that are known. Example: "40 to questions that the
-    rule understands (75.0 % [70.1 - 79.2] as the rule answers, 5 another answer than the rule's), 3
-    not readable".
-    """
+    """Return the counts of the opponent's replies in words, with the known rates and intervals."""
     kinds = reply_counts(env)
     texts = []
     for kind in kinds:

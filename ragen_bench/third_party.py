@@ -32,11 +32,8 @@ class ThirdPartyEnv:
     """Passes whole responses to a third-party environment and records values of its `info`.
 
     The environment describes its response format itself, so a response reaches it unchanged. A
-    recorded value that `info` lacks is None. `score` is in [0, 1] and defaults to `success`.
-
-    Raises:
-        UserError: From `reset` and `step`, if the environment raises an exception or returns
-            values that a text environment does not return.
+    recorded value that `info` lacks is None. `score` is in [0, 1] and defaults to `success`. A
+    UserError of `reset` or `step` says that the environment fails, or is not a text environment.
     """
 
     free_text: FreeText | None = None
@@ -187,14 +184,9 @@ def _as_bool(value: object) -> bool | None:
 class ThirdPartyGame:
     """Properties of a third-party environment; used in place of a game's class.
 
-    Attributes:
-        takes: Accepted arguments among `split` and `response_format`.
-        takes_noise_seed: Whether `reset` accepts the option `noise_seed`.
-        lists_actions: Whether it lists legal actions, which the random player needs.
-        is_text_env: Whether it is a `TextEnv`, which has splits, an oracle and a ceiling.
-        repeats: Whether two resets with the same seed gave the same observation.
-        game: Name of its game for the analysis; "" without one.
-        size: Number of instances in a held-out split.
+    `takes` has the accepted arguments among `split` and `response_format`, and `game` the game's
+    name for the analysis or "". With `repeats`, two resets with one seed gave the same observation.
+    `size` is the number of instances in a held-out split.
     """
 
     id: str
@@ -266,10 +258,8 @@ def get_game(env: str) -> ThirdPartyGame:
 def register_environment(env: str) -> str:
     """Make a third-party environment available by its id, or MODULE:ID; return the id.
 
-    The working directory is also searched for the module, which is imported first.
-
-    Raises:
-        UserError: If it does not exist, cannot be made, or is not a text environment.
+    The working directory is also searched for the module, which is imported first. A UserError
+    says that it does not exist, cannot be made, or is not a text environment.
     """
     if env not in _GAMES:
         if module := env.rpartition(":")[0]:

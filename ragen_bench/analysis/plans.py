@@ -108,7 +108,6 @@ class _Reader:
         )
 
     def read_list(self, sentence: str) -> tuple[str, ...]:
-        """Return the last list of a sentence."""
         for pattern in self._lists:
             *_, last = (None, *pattern.finditer(sentence))
             if last and not self._is_doubtful(sentence[: last.start("list")]):

@@ -53,8 +53,6 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> J
 
 
 class _Row:
-    """Collects the episodes of one environment."""
-
     def __init__(self, env: str) -> None:
         self.env = env
         self.recorded = 0

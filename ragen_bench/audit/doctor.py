@@ -231,7 +231,6 @@ def _check_format(side: _Side, completions: Sequence[Completion]) -> _Result:
 
 
 def _check_stops(completions: Sequence[Completion], sampling: Sampling) -> _Result:
-    """Count the responses that the token limit cut."""
     cut = sum(completion.finish == "length" for completion in completions)
     counts = f"{len(completions) - cut} of {len(completions)} answers ended before the limit"
     if 2 * cut <= len(completions):
@@ -271,7 +270,6 @@ def _check_repeats(side: _Side, completions: Sequence[Completion]) -> _Result:
 def _estimate_pace(
     evaluation: Evaluation, completions: Sequence[Completion], seconds: float
 ) -> _Result:
-    """Estimate the duration of the run from these responses."""
     seconds_each = seconds / len(completions)
     episodes = sum(evaluation.instances.values()) * evaluation.samples
     turns = sum(

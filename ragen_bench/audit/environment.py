@@ -189,7 +189,6 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
 
 
 def _count_splits(audit: Audit, train: list[OracleEpisode], held_out: list[OracleEpisode]) -> None:
-    """Count instances in two splits, or twice in one split."""
     digests = {episode.digest for episode in held_out} | {
         instance.digest
         for variant in find_game(audit.env).variants

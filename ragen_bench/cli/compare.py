@@ -74,7 +74,6 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
         return 0
 
     def _compare_splits(self) -> int:
-        """Print how one model does on public and on sealed instances."""
         from ragen_bench.pages.formats import short
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.contamination import compare_public_and_sealed

@@ -79,8 +79,6 @@ class Draw(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class _SiteOptions:
-    """Options of the commands that build the site."""
-
     leaderboard: Annotated[Path, Argument("LEADERBOARD", "a directory with entries/")] = Path(
         "leaderboard"
     )

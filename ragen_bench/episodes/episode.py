@@ -156,7 +156,6 @@ class Episode:
         self._overflowed, self.over = seat, True
 
     def _end_turn(self, completion: Completion, step: _Step) -> None:
-        """Step the environment with the player's response, and record the turn."""
         answer = completion.text
         _, named = self.env.read(answer)
         observation, reward, terminated, truncated, info = step(answer)

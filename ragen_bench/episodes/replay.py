@@ -83,11 +83,7 @@ class Replayer:
 
 
 def replay(config: RunConfig, records: Iterable[EpisodeRecord]) -> Iterator[tuple[Key, str | None]]:
-    """Replay records one by one, and yield the key of each and its first problem, or None.
-
-    They may come in any order; the caller checks that none is missing or repeated. An invalid
-    configuration raises UserError.
-    """
+    """Replay records in any order; yield the key of each and its first problem, or None."""
     replayer = Replayer(config)
     for record in records:
         yield record.key, replayer.problem(record)

@@ -97,8 +97,6 @@ def play(
 
 @dataclass
 class _EpisodeInFlight:
-    """An episode in flight, and its time."""
-
     episode: Episode
     start: float
     end: float = 0.0

@@ -99,7 +99,6 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
 
 
 def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> list[JsonObject]:
-    """Return the steps up to the first observation."""
     opening = build_opening(episode, response_format)
     messages = build_conversation(episode, response_format)[: len(opening) + 1]
     steps = []

@@ -73,11 +73,7 @@ def build_opening(episode: EpisodeRecord, response_format: AnswerFormat) -> list
 
 
 def build_conversation(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
-    """Return an episode's messages, from the system message to the last response.
-
-    All turns are included, even if the model saw a limited history. Empty without turns. The format
-    is ignored if the environment describes its own.
-    """
+    """Return all messages of an episode, whatever history the model saw; empty without turns."""
     if not episode.turns:
         return []
     form = None if states_form(episode.env) else response_format

@@ -68,8 +68,6 @@ def play(history: History = None, seed: int = 0) -> Solver:
 
 
 class _Pools(defaultdict[AnswerFormat, EnvPool]):
-    """A pool of environments for each response format."""
-
     def __missing__(self, response_format: AnswerFormat) -> EnvPool:
         self[response_format] = pool = EnvPool(response_format)
         return pool

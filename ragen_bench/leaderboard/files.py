@@ -88,7 +88,6 @@ def printable_name(name: str) -> str:
 
 
 def _plain_file(name: str, directory: int, stack: ExitStack) -> tuple[BinaryIO, int]:
-    """Open a file for reading; return it with its size."""
     try:
         _check(name, os.stat(name, dir_fd=directory, follow_symlinks=False))
     except FileNotFoundError:

@@ -226,7 +226,6 @@ def _check_episodes(
 
 
 def _check_summary(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Verdict) -> None:
-    """Recompute the summary, with the baselines, and compare."""
     computed = _without_claims(compute_summary(entry.run, episodes, {}))
     recorded = _without_claims(entry.summary.as_json())
     if difference := first_difference(recorded, computed, "summary"):

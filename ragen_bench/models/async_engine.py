@@ -41,7 +41,6 @@ class BackgroundLoop:
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Run a loop until it is stopped, and close it."""
     # A task that raises SystemExit would stop the loop, and all others would wait for ever.
     while not loop.is_closed():
         with suppress(SystemExit, KeyboardInterrupt):

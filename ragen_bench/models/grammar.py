@@ -60,11 +60,7 @@ def answer_gbnf(env: Player, max_tokens: int) -> str:
 
 
 def action_schema(player: Player) -> JsonObject:
-    """Return the actions of the same language as the JSON schema of a list.
-
-    Example: ``{"type": "array", "items": {"type": "string", "enum": ["Up", "Down"]}, "minItems": 1,
-    "maxItems": 5}``.
-    """
+    """Return the actions of the same language as the JSON schema of a list."""
     kinds: list[JsonObject] = []
     if player.legal_actions:
         kinds.append({"enum": [*player.legal_actions]})

@@ -99,11 +99,7 @@ def conversation(
 
 
 def opponent_conversation(text: str, response_format: ResponseFormat) -> list[Message]:
-    """Return the messages to an opponent, which has no memory.
-
-    One exchange demonstrates the format, with a reply that exists in no game. The text is the whole
-    request: task, state, question and format.
-    """
+    """Return the messages to an opponent: the format in an exchange, and the request."""
     opening_messages = _demonstrate(
         OPPONENT_SYSTEM,
         _OPPONENT_DEMONSTRATION,

@@ -48,9 +48,7 @@ def load(
     """Load a model and its opponent, if any; two with the same name and server are loaded once.
 
     `random_player` plays for `random`, which then has no opponent; agents run in `isolation`.
-
-    Raises:
-        UserError: As `resolve`, for either model.
+    UserError as in `resolve`, for either model.
     """
     if opponent is None:
         return resolve(name, server, random_player, isolation)

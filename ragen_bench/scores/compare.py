@@ -41,8 +41,6 @@ _SHOULD_AGREE = (
 
 
 class _Sample(NamedTuple):
-    """The scores of an episode."""
-
     success: float | None
     score: float | None
     episode_return: float
@@ -59,8 +57,6 @@ _Scale = tuple[float, float]
 
 
 class _Side(NamedTuple):
-    """A run with its letter and the scores of its episodes."""
-
     letter: str
     run: RunDirectory
     episodes: dict[str, _Samples]

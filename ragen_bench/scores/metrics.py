@@ -206,7 +206,6 @@ def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[JsonObject]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the values that are not None, or None."""
     listed = [value for value in values if value is not None]
     return round_value(mean(listed)) if listed else None
 

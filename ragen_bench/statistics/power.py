@@ -48,10 +48,7 @@ class Differences(NamedTuple):
 
 
 def double_spread(spread: Spread, correlation: float) -> Differences:
-    """Return the components for two models of equal spread.
-
-    The correlation is that of the two models' expected values over instances.
-    """
+    """Return the components for two models of equal spread and correlated instances."""
     between, within = 2 * spread.between, 2 * spread.within
     return Differences(Spread(between, within), Spread(between * (1 - correlation), within))
 
@@ -101,10 +98,7 @@ def measure_differences(a: Sequence[Sequence[float]], b: Sequence[Sequence[float
 def detectable_difference(
     spreads: Sequence[Spread], instances: Sequence[int], samples: int
 ) -> float:
-    """Return the difference of a mean over environments that is detected with 80 % power.
-
-    Each environment has the spread of its difference and a number of instances.
-    """
+    """Return the difference of a mean over environments that is detected with 80 % power."""
     errors = [
         spread.error(count, samples) for spread, count in zip(spreads, instances, strict=True)
     ]
@@ -112,10 +106,7 @@ def detectable_difference(
 
 
 def instances_needed(difference: float, spreads: Sequence[Spread], samples: int) -> int:
-    """Return the instances per environment that detect a difference, above 0, with 80 % power.
-
-    Each environment has the spread of its difference.
-    """
+    """Return the instances per environment that detect a difference, above 0, with 80 % power."""
     with_one = detectable_difference(spreads, [1] * len(spreads), samples)
     return max(ceil((with_one / difference) ** 2), 2)
 

@@ -139,7 +139,6 @@ class AgentProcess:
                 return
 
     def _read(self, key: selectors.SelectorKey) -> Iterator[Reply]:
-        """Read from a stream, and yield the replies in it."""
         data = os.read(key.fd, _CHUNK)
         if not data:
             self._incoming.unregister(key.fileobj)

@@ -212,8 +212,6 @@ class _RemoteEpisode:
 
 @dataclass(eq=False)
 class _Pending:
-    """A request that is not answered yet."""
-
     engine: _SubprocessEngine
     request: Request
     deadline: float | None

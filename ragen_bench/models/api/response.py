@@ -60,7 +60,6 @@ def _origin(url: httpx.URL) -> str:
 
 
 async def _read_whole(response: httpx.Response) -> httpx.Response:
-    """Return a response that is read and unpacked."""
     content = bytearray()
     try:
         encoding = response.headers.get("content-encoding", "identity").strip().lower()

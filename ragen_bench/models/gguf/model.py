@@ -89,7 +89,6 @@ class GGUFModel:
 
 
 def _start_server(file: Path, key: str, threads: int | None) -> xllamacpp.Server:
-    """Load the file into a server, and return it."""
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
     params.model_alias = {_NAME}

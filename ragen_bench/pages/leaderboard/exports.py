@@ -91,7 +91,6 @@ def _columns(metric: str) -> list[str]:
 
 
 def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
-    """Yield the lines of a ranking."""
     common: list[Cell] = [getattr(ranking, name) for name in _RANKING]
     common.append("; ".join(ranking.apart))
     for rank, entry in ranking.places:

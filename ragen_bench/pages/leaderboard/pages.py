@@ -86,7 +86,6 @@ def _filters(rankings: Sequence[Ranking]) -> list[tuple[str, str, list[tuple[str
 
 
 def _axis(ranking: Ranking) -> tuple[float, float]:
-    """Return the range of the suite score axis of a ranking."""
     intervals = [entry.figures.suite_interval or (0.0, 1.0) for _, entry in ranking.places]
     return min(0.0, *(low for low, _ in intervals)), max(1.0, *(high for _, high in intervals))
 

@@ -173,7 +173,6 @@ class _Rerun:
     draw: RunDraw | None = None
 
     def summary(self) -> JsonObject:
-        """Return the scores, shaped as a summary."""
         return {
             "suite_score": self.suite.score,
             "suite_score_interval": self.suite.score_interval,
