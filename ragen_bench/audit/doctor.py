@@ -35,7 +35,6 @@ _ORACLE_INSTANCES = 16
 _FEW_TOKENS = 4
 _EXCERPT_LENGTH = 60
 _Result = tuple[Status, str]
-"""Status and detail of a `Finding`."""
 
 
 @dataclass(frozen=True)

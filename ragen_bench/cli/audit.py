@@ -1,9 +1,10 @@
-"""`audit`: checks the suite's guarantees, or runs the testing kit on another environment."""
+"""`audit`: checks the suite's guarantees, runs the testing kit, or writes a certificate."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ragen_bench.cli.shared_options import JsonOptions
 from ragen_bench.command_line import Argument, Command, Option
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, unknown
 from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from ragen_bench.audit import Audit as EnvAudit
+    from ragen_bench.audit.certificate import Certificate
+    from ragen_bench.audit.certificate.answers import Status
+    from ragen_bench.audit.certificate.panel import Panel
     from ragen_bench.json_types import JsonObject
     from ragen_bench.terminal.tables import MetricsTable
     from ragen_envs.testing import Outcome, Subject
@@ -122,7 +126,7 @@ class Audit(JsonOptions, Command):
         return True
 
     def _certify(self) -> int:
-        """Answer the questions; return 0 if no answer is "failed", else 1."""
+        """Answer OpenEnv's questions; return 0 if no answer is "failed", else 1."""
         if len(self.env) != 1:
             raise UserError(f"a certificate is for one environment, got {len(self.env)} ENV")
         if self.sealed or self.out:
@@ -131,12 +135,41 @@ class Audit(JsonOptions, Command):
             raise UserError(
                 f"--certificate {self.certificate}: there is no directory {self.certificate.parent}"
             )
-        from ragen_bench.cli.audit_certificate import certify_environment
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-        files = self.certificate, self.question
+        from ragen_bench.audit import suite_subject, third_party_subject
+        from ragen_bench.audit.certificate import QUESTIONS, Evidence, certify
+        from ragen_bench.suites import env_id
+        from ragen_bench.terminal.console import plain_console
+
+        if self.question is not None and self.question not in QUESTIONS:
+            raise unknown("question", self.question, QUESTIONS)
         with self.output() as content:
-            passes = certify_environment(self.env[0], self.episodes, self.levels, *files, content)
-        return 0 if passes else 1
+            name = self.env[0]
+            env = env_id(name) if is_ours(name) else name
+            subject = suite_subject(env) if is_ours(name) else third_party_subject(name)
+            bar = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(bar_width=16),
+                TimeElapsedColumn(),
+                TextColumn("{task.fields[doing]}", markup=False),
+                console=plain_console(),
+                transient=True,
+            )
+            with bar:
+                task = bar.add_task("certificate", total=1, doing="")
+
+                def report(doing: str, done: int, total: int) -> None:
+                    bar.update(task, completed=done, total=total, doing=doing)
+
+                evidence = Evidence(env, subject, self.episodes, self.levels, report)
+                certificate = certify(evidence, [self.question] if self.question else QUESTIONS)
+            content.update(certificate.content())
+            if self.certificate:
+                text = certificate.text()
+                self.certificate.write_text(text, encoding="utf-8", newline="\n")
+            sys.stdout.write(visible(_format_certificate(certificate, self.certificate)))
+        return 1 if certificate.failed else 0
 
 
 def is_ours(name: str) -> bool:
@@ -235,3 +268,38 @@ def _format_checks(name: str, outcomes: Sequence[Outcome]) -> str:
     if any("needs the option" in reason for _, reason in groups):
         lines.append("  Options are given by a ragen_envs.testing.Subject: python:MODULE:SUBJECT\n")
     return f"Checks of {name}: {totals}\n{''.join(lines)}"
+
+
+def _format_certificate(certificate: Certificate, file: Path | None) -> str:
+    from ragen_bench.audit.certificate import QUESTIONS
+
+    lines = [f"OpenEnv's questions about {certificate.evidence.env}"]
+    for name, answer in certificate.answers.items():
+        lines += ["", f"{answer.status:<10}{name}  {QUESTIONS[name].text}"]
+        lines += [f"          {text}" for text in (answer.evidence, answer.reason) if text]
+    if any(QUESTIONS[name].plays for name in certificate.answers):
+        lines += ["", *_format_panel(certificate.evidence.panel)]
+    counts = Counter(answer.status for answer in certificate.answers.values())
+    statuses: tuple[Status, ...] = ("passed", "failed", "exempt", "not asked")
+    totals = ", ".join(f"{counts[status]} {status}" for status in statuses)
+    lines += ["", f"{len(certificate.answers)} questions: {totals}"]
+    lines += [f"Certificate  {file}"] if file else []
+    return "\n".join(lines) + "\n"
+
+
+def _format_panel(panel: Panel) -> list[str]:
+    from ragen_bench.audit.certificate.panel import FLOOR, PLAYERS
+
+    best = "" if panel.ceiling is None else f"; best player {panel.ceiling:.4f}"
+    players = [(panel.floor, FLOOR, "random actions: the random baseline")]
+    for row in panel.rows:
+        mark = ", above the random baseline" if row.is_above_floor else ""
+        players.append((row, row.player, f"{PLAYERS[row.player].about}{mark}"))
+    return [
+        f"{panel.episodes:,} episodes each{best}",
+        *(
+            f"  {name:<9} {row.score:.4f} [{low:.4f}, {high:.4f}]  {about}"
+            for row, name, about in players
+            for low, high in [row.interval]
+        ),
+    ]

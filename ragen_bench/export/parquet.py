@@ -1,7 +1,4 @@
-"""Export of episodes as a Parquet data set, one row per episode.
-
-`datasets.load_dataset(DIRECTORY)` reads it.
-"""
+"""Export of episodes as a Parquet data set for `datasets.load_dataset(DIRECTORY)`."""
 
 from __future__ import annotations
 

@@ -38,7 +38,6 @@ from ragen_bench.runs.specification import config_differences
 from ragen_envs.core.protocol import AnswerFormat
 
 ANNOUNCEMENT_BYTES = 1 << 18
-"""Maximum size of an announcement file."""
 DRAW_BYTES = 1 << 19
 """Maximum size of a draw file, which contains the announcement."""
 _NOT_CANONICAL = (

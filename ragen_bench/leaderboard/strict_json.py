@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 from ragen_bench.runs.differences import brief
 
 ENTRY_JSON_BYTES = 1 << 20
-"""Maximum size of entry.json."""
 PACKED_BYTES = 100_000_000
 """Maximum size of the compressed episodes, which is GitHub's limit for a file."""
 UNPACKED_BYTES = 2_000_000_000
@@ -21,9 +20,7 @@ may reach 100, and 1 GB of zeros has 1030."""
 LINE_BYTES = 4 << 20
 """Maximum size of one episode: ten turns with responses and reasoning of 200,000 bytes each."""
 DEPTH = 16
-"""Maximum nesting depth of JSON objects and lists."""
 DIGITS = 18
-"""Maximum number of digits of an integer."""
 SAMPLES = 16
 """Maximum number of episodes per instance; statistics hold them all in memory."""
 PROMPT_TOKENS = 10_000_000

@@ -14,7 +14,6 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.differences import find_differences
 
 SCHEMA = 1
-"""Schema version of announcement and draw files."""
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 """Format of the draw's time, in UTC."""
 ANNOUNCED = (

@@ -26,7 +26,6 @@ except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
 SCHEMA = 1
-"""The version of these records."""
 Key = tuple[str, str, int, int]
 """Environment, split, index and sample of an episode, unique in its run."""
 Outcome = Literal["success", "failure", "ended", "truncated", "invalid_format", "context_overflow"]

@@ -164,7 +164,6 @@ def _cost(config: RunConfig, rows: list[JsonObject], prices: Prices) -> JsonObje
 Player = Literal["random", "oracle"]
 _METRICS = ("episodes", "success", "success_interval", "score")
 _SAMPLES = 16
-"""Episodes per instance."""
 _SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
 
 

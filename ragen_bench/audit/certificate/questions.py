@@ -360,4 +360,3 @@ QUESTIONS = {
     )
     for name, question in questions.items()
 }
-"""All questions by OpenEnv's ids."""

@@ -42,7 +42,6 @@ except (ImportError, OSError) as missing:  # OSError: a missing shared library
     ) from missing
 
 SLOTS = 64
-"""Default number of requests in flight."""
 _GROUP = 4
 """Episodes of a group per slot: at the end of a group, slots run empty."""
 _REASON_CHARACTERS = 300

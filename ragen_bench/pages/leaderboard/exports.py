@@ -52,7 +52,18 @@ def render_csv(rankings: Sequence[Ranking]) -> str:
     """Return the content of leaderboard.csv, one line per entry and environment."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(_header())
+    metrics = ("success", "score", "normalised", "random_success", "oracle_success")
+    writer.writerow(
+        [
+            *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
+            *("apart", "rank", "entry", *_STATED, *_RUN),
+            *("verified", "reproduced", "scripted", "signs"),
+            *(f"draw_{name}" for name in _DRAW),
+            *_columns("suite_score"),
+            *("env", "episodes"),
+            *(column for metric in metrics for column in _columns(metric)),
+        ]
+    )
     writer.writerows(map(escape_csv_cell, row) for ranking in rankings for row in _rows(ranking))
     return out.getvalue()
 
@@ -74,18 +85,6 @@ def _describe_entry(rank: int | None, entry: SiteEntry) -> JsonObject:
     }
 
 
-def _header() -> list[str]:
-    metrics = ("success", "score", "normalised", "random_success", "oracle_success")
-    return [
-        *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
-        *("apart", "rank", "entry", *_STATED, *_RUN, "verified", "reproduced", "scripted", "signs"),
-        *(f"draw_{name}" for name in _DRAW),
-        *_columns("suite_score"),
-        *("env", "episodes"),
-        *(column for metric in metrics for column in _columns(metric)),
-    ]
-
-
 def _columns(metric: str) -> list[str]:
     return [metric, f"{metric}_low", f"{metric}_high"]
 
@@ -94,7 +93,10 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
     common: list[Cell] = [getattr(ranking, name) for name in _RANKING]
     common.append("; ".join(ranking.apart))
     for rank, entry in ranking.places:
-        cells = [rank, entry.directory, *_stated_cells(entry)]
+        stated = [getattr(entry.entry, name) for name in _STATED]
+        stated += [_setting(entry.run, name) for name in _RUN]
+        cells: list[Cell] = [rank, entry.directory]
+        cells += [_yes_or_no(value) if isinstance(value, bool) else value for value in stated]
         cells += [_yes_or_no(entry.verified), _yes_or_no(entry.reproduced), entry.scripted]
         cells.append("; ".join(sign.name for sign in entry.signs))
         cells += [getattr(entry.draw, name, None) for name in _DRAW]
@@ -111,12 +113,6 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
                 *_with_interval(row.random.success, row.random.success_interval),
                 *_with_interval(row.oracle.success, row.oracle.success_interval),
             ]
-
-
-def _stated_cells(entry: SiteEntry) -> list[Cell]:
-    values = [getattr(entry.entry, name) for name in _STATED]
-    values += [_setting(entry.run, name) for name in _RUN]
-    return [_yes_or_no(value) if isinstance(value, bool) else value for value in values]
 
 
 def _setting(run: RunConfig, name: str) -> Cell:

@@ -44,7 +44,10 @@ def build_rankings(entries: Iterable[SiteEntry]) -> list[Ranking]:
     """Group entries into rankings: `core` first, newer versions first, unusual settings last."""
     groups: dict[tuple[str, int, str, str, str, tuple[str, ...]], list[SiteEntry]] = {}
     for entry in entries:
-        groups.setdefault(_key(entry), []).append(entry)
+        run = entry.run
+        suite = run.suite, run.suite_version, run.suite_hash
+        key = (*suite, run.split, run.sealed_key_hash, tuple(entry.apart))
+        groups.setdefault(key, []).append(entry)
     unordered = (Ranking(*key, places=_places(group)) for key, group in groups.items())
     return sorted(unordered, key=_order)
 
@@ -64,18 +67,6 @@ def compute_ranks(scores: Sequence[tuple[float, Interval]]) -> list[int]:
             first = place
         ranks.append(first + 1)
     return ranks
-
-
-def _key(entry: SiteEntry) -> tuple[str, int, str, str, str, tuple[str, ...]]:
-    run = entry.run
-    return (
-        run.suite,
-        run.suite_version,
-        run.suite_hash,
-        run.split,
-        run.sealed_key_hash,
-        tuple(entry.apart),
-    )
 
 
 def _order(ranking: Ranking) -> tuple[object, ...]:

@@ -123,8 +123,6 @@ def _check_both(figure: float | None, interval: Interval | None) -> None:
 
 
 _FIGURES = TypeAdapter(Figures)
-
-
 _MAX_BYTES = 1 << 20
 
 
@@ -202,8 +200,6 @@ def _check_entry(rerun: _Rerun, name: str, entry: Entry) -> None:
 
 
 _RERUN = TypeAdapter(_Rerun)
-
-
 _PLAYERS: dict[str, Literal["floor", "ceiling"]] = {"random": "floor", "oracle": "ceiling"}
 
 
@@ -271,7 +267,7 @@ def read_site_entry(
     signs: tuple[Sign, ...] = ()
     try:
         if verified:
-            verdict = verify(path, progress, others=())  # see `_add_lead_signs`
+            verdict = verify(path, progress, others=())  # `read_site_entries` compares
             if verdict.entry is None or not verdict.verified:
                 raise EntryError(*verdict.problems)
             entry, checks, signs = verdict.entry, tuple(verdict.checks), tuple(verdict.signs)
@@ -311,11 +307,7 @@ def read_site_entries(
         except EntryError as error:
             problems = refused[path.name] = list(map(str, error.args))
         on_entry(path.name, problems)
-    return _add_lead_signs(entries), refused
-
-
-def _add_lead_signs(entries: list[SiteEntry]) -> list[SiteEntry]:
-    """Add the signs of leads on public instances, from comparing the verified entries."""
+    # Signs of leads on public instances come from comparing the verified entries.
     known = {
         entry.directory: read_scores(entry.directory, entry.entry)
         for entry in entries
@@ -326,6 +318,7 @@ def _add_lead_signs(entries: list[SiteEntry]) -> list[SiteEntry]:
         for name, entry in known.items()
         if not entry.is_unseen
     }
-    return [
+    entries = [
         replace(entry, signs=(*entry.signs, *signs.get(entry.directory, ()))) for entry in entries
     ]
+    return entries, refused

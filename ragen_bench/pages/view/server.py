@@ -47,7 +47,13 @@ class ViewServer(PageServer):
             problem = self._templates.get_template("problem.html")
             text = problem.render(problem=str(error), home=self._home.address)
             return RenderedPage(text, HTTPStatus.CONFLICT)
-        return None if place else RenderedPage(self._list())
+        if place:
+            return None
+        with self.lock:
+            rows, notes = self.folder.list_runs()
+        folder = self.folder.path.resolve()
+        page = self._templates.get_template("page.html")
+        return RenderedPage(page.render(rows=rows, notes=notes, folder=folder))
 
     def get(self, _place: str) -> JsonObject:
         """Refuse every request, since there are only pages."""
@@ -60,13 +66,6 @@ class ViewServer(PageServer):
     @property
     def _home(self) -> Home:
         return Home("All runs", f"/{self.word}/")
-
-    def _list(self) -> str:
-        with self.lock:
-            rows, notes = self.folder.list_runs()
-        page = self._templates.get_template("page.html")
-        folder = self.folder.path.resolve()
-        return page.render(rows=rows, notes=notes, folder=folder)
 
     def _open_run(self, id: str) -> RunDirectory:
         with self.lock:

@@ -8,8 +8,8 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.report import packing
-from ragen_bench.pages.report.packing import Pack
+from ragen_bench.pages.report import html
+from ragen_bench.pages.report.html import Pack
 from ragen_bench.runs.checked import read_episode
 from ragen_bench.runs.schema import Outcome
 
@@ -35,11 +35,11 @@ def test_every_episode_comes_out_by_its_row(data, keys, size):
     ]
     labels = {f"{env}/{index}/{sample}": f"l{index % 3}" for env, index, sample in keys if sample}
     pack = Pack(map(read_episode, episodes), ENVS, labels)
-    before, packing.CHUNK_CHARACTERS = packing.CHUNK_CHARACTERS, size
+    before, html.CHUNK_CHARACTERS = html.CHUNK_CHARACTERS, size
     try:
         chunks = [unpacked(chunk) for chunk in pack.chunks()]
     finally:
-        packing.CHUNK_CHARACTERS = before
+        html.CHUNK_CHARACTERS = before
     index = unpacked(pack.index())
     given = {(one["env"], one["index"], one["sample"]): one for one in episodes}
     found = []
