@@ -233,12 +233,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
         return {"ceiling": 1.0, "optimal_length": instance.plan_length}
 
     def find_best_actions(self) -> tuple[str, ...]:
-        """Look up the needed values, make the missing changes, then call done.
-
-        The planner knows the whole office and the user's later messages, but uses only values that
-        an observation has shown, in words or as an id. So a player without this knowledge can
-        follow it.
-        """
+        """Look up the values, make the missing changes, call done; use only what was shown."""
         if self.turns_left == 1:
             return (DONE.text,)
         lookups = self._task.last_lookups if self._announced else self._task.lookups

@@ -17,12 +17,7 @@ _TIE = 1e-9
 
 
 class FrozenLakeFailures(FailureLabeler):
-    """Labels episodes of FrozenLake; a state is the player's square.
-
-    A turn's actions are chosen before any of them slips, so a turn is judged as one plan. Its
-    chance of success, with the best play after it, is compared to that of the best plan. Both are
-    exact, see `ragen_envs.games.frozen_lake.solver`.
-    """
+    """Judges a turn's plan by its exact chance of success; a state is the player's square."""
 
     def read_state(self, env: FrozenLakeEnv) -> Hashable:
         return env.position
@@ -42,10 +37,7 @@ class FrozenLakeFailures(FailureLabeler):
         return None
 
     def find_excused_turns(self, episode: FinishedEpisode) -> set[int]:
-        """Return the turns whose plan was optimal; doing nothing is not a plan.
-
-        If the turn ended the game, only the actions that ran are judged.
-        """
+        """Return the turns whose plan, as far as it ran, was optimal; idling is not a plan."""
         return {
             step.number
             for step in episode.steps

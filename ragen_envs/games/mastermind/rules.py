@@ -149,11 +149,7 @@ def _equivalent_rows(
 
 
 def census(opening: Opening) -> tuple[tuple[int, ...], ...]:
-    """Return how many possible codes have each colour at each place, in a canonical order.
-
-    Sets of codes that differ only in the names of colours and the order of places have the same
-    census: one row per colour, one column per place, in the greatest of all orders.
-    """
+    """Return how many possible codes have each colour at each place, in a canonical order."""
     every = all_codes(opening.pegs)
     columns = zip(*(every.codes[secret] for secret in opening.secrets), strict=True)
     counts = [[column.count(colour) for colour in range(len(LETTERS))] for column in columns]

@@ -53,7 +53,7 @@ class WebShopVariant:
         catalogue: Folder of WebShop's public files, or one file of products; "" for a generated
             catalogue.
         compat: Use the original's reward, including its quirks.
-        budget: Maximum turns and actions; as in WebShop, no action costs no penalty.
+        budget: Maximum turns and actions; as in WebShop, turns without one cost nothing more.
 
     Raises:
         ValueError: A turn has several actions, or the longest purchase does not fit into the

@@ -33,7 +33,7 @@ ParallelStep: TypeAlias = tuple[
 
 
 def agent_names(agents: int | Sequence[str]) -> list[str]:
-    """Return the agents' names, agent_0, agent_1, ... for a number; refuse other values."""
+    """Return the agents' names, agent_0, agent_1, ... for a number; raise for invalid ones."""
     if isinstance(agents, (bool, str)) or not isinstance(agents, (int, Sequence)):
         raise TypeError(f"agents must be a number or a list of names, got {agents!r}")
     names = [f"agent_{i}" for i in range(agents)] if isinstance(agents, int) else list(agents)

@@ -66,10 +66,9 @@ def measure_gradients(
 
 
 def split_by_std(batch: TokenBatch, buckets: int) -> list[tuple[Tensor, float]]:
-    """Return buckets of complete groups, sorted by the standard deviation of their returns.
+    """Return up to `buckets` buckets of complete groups, sorted by the std of their returns.
 
-    There are no more buckets than groups. Each has the indices of its sequences, and the mean
-    standard deviation of its groups.
+    Each has the indices of its sequences, and the mean standard deviation of its groups.
     """
     # A trajectory of several sequences counts once.
     firsts = torch.cat([torch.tensor([True]), batch.trajectories.diff() != 0])

@@ -269,10 +269,9 @@ def count_seeds(folder: Path, study: Study) -> int:
 def run_jobs_in_threads(
     folder: Path, jobs: Sequence[Job], threads: int, on_stage: OnStage, commands: Commands
 ) -> dict[str, str]:
-    """Run independent jobs, `threads` at a time; stages that are done are not run again.
+    """Run independent jobs, `threads` at a time, less the stages done; return why jobs failed.
 
-    `on_stage` is called from several threads. Returns why jobs failed, by name; `failed.txt` in a
-    job's folder says it too.
+    `on_stage` is called from several threads.
     """
     with ThreadPoolExecutor(threads) as pool:
         try:
