@@ -215,3 +215,22 @@ def test_a_context_that_no_prompt_fits(small, tmp_path):
     rollouts = {**SETTINGS["rollouts"], "max_tokens": 8, "context": 10}
     with pytest.raises(UserError, match="no prompt leaves room for a response in the context"):
         train(recipe(rollouts=rollouts), small, tmp_path / "d")
+
+
+def test_a_full_memory_ends_in_a_line_and_the_run_goes_on(small, whole, tmp_path, monkeypatch):
+    from ragen_starpo.local.trainer import Trainer
+
+    iterate = Trainer.iterate
+
+    def full(trainer, number):
+        if number == 2:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 3.79 GiB.")
+        return iterate(trainer, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "iterate", full)
+        with pytest.raises(UserError, match="lower micro_batch_tokens or micro_batch") as error:
+            train(recipe(), small, tmp_path / "run")
+    assert "\n" not in str(error.value)
+    train(recipe(), small, tmp_path / "run")
+    assert lines(tmp_path / "run") == lines(whole)

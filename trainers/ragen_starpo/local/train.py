@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Protocol, TypeAlias
+
+import torch
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.json_lines import write_whole
@@ -73,7 +76,8 @@ def train(
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if is_finished(out, recipe.iterations):
         return TrainingDirectory(out, recipe)
-    trainer = Trainer(folder, recipe)
+    with explain_memory():
+        trainer = Trainer(folder, recipe)
     # Last, so that a mistake leaves no directory that would block the corrected command.
     run = TrainingDirectory(out, recipe)
     resume_run(recipe, trainer, run, on_iteration)
@@ -89,8 +93,20 @@ def resume_run(
     kept nothing for too many iterations, or a confirmed warning ends the run; `final/` is
     written in both cases. Or if another process writes the run, or another driver did.
     """
-    with run.lock():
+    with run.lock(), explain_memory():
         _iterate(recipe, trainer, run, on_iteration)
+
+
+@contextmanager
+def explain_memory() -> Iterator[None]:
+    """Turn an error of a device whose memory is full into a UserError, of a Ray process too."""
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise UserError(
+            "the device's memory is full: lower micro_batch_tokens or micro_batch, or train "
+            "adapters by lora.rank; a run continues from its latest checkpoint"
+        ) from error
 
 
 def _iterate(
