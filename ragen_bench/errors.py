@@ -56,7 +56,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown(what: str, name: str, known: Iterable[str], meant: str | None = None) -> UserError:
-    """Return the error for an unknown name, with the nearest known name or all of them."""
+    """Return the error for an unknown name, with the nearest known name or all of them.
+
+    `what` is the kind of the name, such as "suite"; `meant` is the nearest name, if the caller
+    knows better.
+    """
     names = list(known)
     meant = meant or nearest(name, names)
     hint = f"did you mean {meant}?" if meant else f"choose one of: {', '.join(names)}"

@@ -41,9 +41,17 @@ from ragen_envs.core.sealed import open_key
 class Evaluation:
     """The settings of an evaluation.
 
-    `suite` is "" for chosen environments, `instances` their number of instances. `history` counts
-    past turns in the prompt; None for all. `random_player` plays third-party environments that list
-    no actions. `server` and `isolation` are not recorded. `draw` is None before the announcement.
+    Attributes:
+        suite: Name of the suite, or "" for chosen environments.
+        instances: Number of instances by environment.
+        samples: Episodes per instance.
+        max_tokens: Token limit of a response.
+        history: Past turns in the prompt; None for all.
+        command: Command line or call of the run, for the record.
+        server: Connection to the model's server, if it has one; not recorded.
+        random_player: Random baseline of third-party environments that list no actions.
+        isolation: Where agents of the user's own run; not recorded.
+        draw: Draw of the drawn split; None for other splits, and before the announcement.
     """
 
     model: str

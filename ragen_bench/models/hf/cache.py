@@ -23,7 +23,7 @@ _COLUMN_STEP = 256
 _ALIGNED = 16
 """Columns of a mask in memory; CUDA's kernels copy a mask of another multiple."""
 _KERNELS = [SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-"""Those of CUDA that take a mask, but for cuDNN's, which prepares itself for each new shape."""
+"""CUDA kernels that take a mask. cuDNN's is left out, since it plans for each new shape."""
 _UNSUPPORTED = ("softcap", "s_aux", "sliding_window", "position_bias")
 """Options of attention that some models use and this one does not implement."""
 
@@ -205,10 +205,14 @@ def compute_logits(model: PreTrainedModel, step: Step) -> torch.Tensor:
     """Run a model; return the logits after each row's last token, [n, vocabulary]."""
     on_cuda = step.ids.device.type == "cuda"
     kernels: AbstractContextManager[None] = sdpa_kernel(_KERNELS) if on_cuda else nullcontext()
+    positions = step.columns[None]
+    if context := getattr(model.config, "max_position_embeddings", None):
+        # Steps behind the end of a row, whose tokens are cut, may have no position of their own.
+        positions = positions.clamp(max=context - 1)
     with kernels:
         logits: torch.Tensor = model(
             input_ids=step.ids,
-            position_ids=step.columns[None],
+            position_ids=positions,
             use_cache=False,
             logits_to_keep=len(step.bias),
             ragen_step=step,

@@ -1,7 +1,7 @@
 """The decode loop: each step samples one more token of every active generation.
 
 Batching is continuous: generations are in rows of keys and values, refilled as soon as one is free.
-On a GPU several steps run between two looks of the host, which cuts what was sampled after an end.
+On a GPU several steps run between two copies to the host, which cuts what was sampled after an end.
 Models whose cache is not one row of keys and values per generation decode in waves.
 """
 
@@ -359,7 +359,7 @@ class Decoder:
     generation depends on the others only by the rounding of matrix products. The sampling's
     seed is not read, as each generation has its own stream. `log_probs` records those of the
     sampled tokens, and needs a temperature above 0. With `reuse`, common prefixes of prompts
-    are read only once. `steps` is the number of steps between two looks of the host; by default
+    are read only once. `steps` is the number of steps between two copies to the host; by default
     one on a CPU, where a step costs as much as its rows, and more on a GPU.
     """
 

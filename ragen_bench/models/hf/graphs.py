@@ -53,6 +53,8 @@ class StepGraphs:
             return step(*inputs)
         try:
             graph = _StepGraph(step, inputs, self._pool, self._stream)
+        except torch.OutOfMemoryError:
+            raise
         except RuntimeError as refusal:
             self.enabled, self._graphs = False, {}
             reason = str(refusal).partition("\n")[0]

@@ -32,6 +32,7 @@ def lora(request):
 def test_adapters_alone_are_trained_and_come_out_merged(tied_dir, lora):
     batch = token_batch()
     policy = Policy(tied_dir, SETTINGS, 3, lora)
+    assert policy._backend._output_layer._is_last
     base = AutoModelForCausalLM.from_pretrained(tied_dir)
     before = policy.state_for_rollout()
     assert before.keys() == base.state_dict().keys()

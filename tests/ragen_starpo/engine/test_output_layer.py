@@ -111,3 +111,12 @@ def test_a_model_that_changes_its_logits_is_scored_by_them(architecture, setting
         chosen = normalised.gather(-1, labels[:, None])[:, 0]
         assert_close(found, (chosen, entropies), atol=1e-5, rtol=1e-5)
         assert_close(model(input_ids=ids, use_cache=False).logits, logits)
+
+
+def test_a_model_whose_backbone_is_not_found_is_scored_by_all_logits():
+    """As Llama 4, whose prefix is not the backbone's name."""
+    with torch.random.fork_rng():
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL)).eval()
+    assert OutputLayer(model)._is_last
+    model.base_model_prefix = "language_model"
+    assert not OutputLayer(model)._is_last

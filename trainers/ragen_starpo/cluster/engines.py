@@ -144,7 +144,7 @@ class _EngineFixes:
 
 
 class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
-    """A language model, whose logits are never all in memory; see `OutputLayer`."""
+    """A language model, whose logits are not all in memory if `OutputLayer` can avoid it."""
 
     auto_class = AutoModelForCausalLM
 

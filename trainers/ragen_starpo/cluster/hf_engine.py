@@ -166,7 +166,9 @@ class HFReplica(RolloutReplica):
         platform = get_platform()
         visible = {platform.visible_devices_envvar(): devices} if devices else {}
         independent = dict.fromkeys(platform.ray_noset_envvars(), "1")
-        server = find_server(HF_ENGINE, self.replica_rank, node, {**independent, **visible})
+        server = find_server(
+            HF_ENGINE, self.replica_rank, node, {**independent, **visible}, self.max_concurrency
+        )
         await server.begin.remote(self.model_config.path, self.config.max_num_seqs)
         self.servers = [server]
         self._server_handle = server

@@ -33,9 +33,9 @@ FORWARDED = (
     *("resume_generation", "resume_kv_cache", "set_global_steps", "sleep", "take"),
     *("wait_for_requests_to_drain", "wake_up"),
 )
-"""Methods that are called by handles."""
-_CONCURRENT = 1000
-"""Calls at a time, Ray's own default."""
+"""Methods of hosted objects that verl calls through actor handles."""
+_CONCURRENT, _CONTROLLING = 1000, 16
+"""Calls at a time, Ray's own default, and calls besides those for responses."""
 
 
 class Host:
@@ -49,7 +49,7 @@ class Host:
     def __init__(self, place: str, *modules: str) -> None:
         module, _, name = place.partition(":")
         kind: Any = getattr(importlib.import_module(module), name)
-        # One that verl has made an actor's.
+        # verl has already made some of them Ray actors.
         self._kind = getattr(kind, "__ray_actor_class__", kind)
         self._hosted: Any = None
         for other in modules:
@@ -91,18 +91,27 @@ def start_players(count: int) -> list[Any]:
 def start_servers(config: DictConfig) -> list[Any]:
     """Start the hosts of the engines, if it is known where; their owner must keep the handles.
 
-    On several nodes the training processes' places decide, and a GPU has to be chosen before the
-    imports of the engine `hf`.
+    On several nodes the training processes' places decide, also for a run that needs only one of
+    them, and a GPU has to be chosen before the imports of the engine `hf`.
     """
     rollout, trainer = config.actor_rollout_ref.rollout, config.trainer
-    if trainer.nnodes > 1 or (rollout.name == HF_ENGINE and trainer.device != "cpu"):
+    nodes = sum(node["Alive"] for node in ray.nodes())  # type: ignore[no-untyped-call]
+    if nodes > 1 or (rollout.name == HF_ENGINE and trainer.device != "cpu"):
         return []
     here = ray.get_runtime_context().get_node_id()
     count = trainer.n_gpus_per_node // rollout.tensor_model_parallel_size
-    return [_start_server(rollout.name, rank, here, {}) for rank in range(count)]
+    return [
+        _start_server(rollout.name, rank, here, {}, concurrent_calls(rollout.max_num_seqs))
+        for rank in range(count)
+    ]
 
 
-def find_server(engine: str, rank: int, node: str, variables: Mapping[str, str]) -> Any:
+def concurrent_calls(sequences: int) -> int:
+    """Return the calls at a time of a server, with a margin for calls that control it."""
+    return max(_CONCURRENT, sequences + _CONTROLLING)
+
+
+def find_server(engine: str, rank: int, node: str, variables: Mapping[str, str], calls: int) -> Any:
     """Return the host of an engine, started now if it is not yet.
 
     Args:
@@ -110,11 +119,12 @@ def find_server(engine: str, rank: int, node: str, variables: Mapping[str, str])
         rank: Index of the engine's copy.
         node: Ray's id of the node.
         variables: Environment variables of a host that is started now.
+        calls: Concurrent calls of that host.
     """
     try:
         return ray.get_actor(server_name(engine, rank))
     except ValueError:
-        return _start_server(engine, rank, node, variables)
+        return _start_server(engine, rank, node, variables, calls)
 
 
 def server_name(engine: str, rank: int) -> str:
@@ -122,7 +132,9 @@ def server_name(engine: str, rank: int) -> str:
     return f"{engine}_server_{rank}_0"
 
 
-def _start_server(engine: str, rank: int, node: str, variables: Mapping[str, str]) -> Any:
+def _start_server(
+    engine: str, rank: int, node: str, variables: Mapping[str, str], calls: int
+) -> Any:
     if engine == "vllm":
         # As verl's own platform sets them: a server sees all GPUs and chooses its own.
         nccl = os.environ.get("NCCL_CUMEM_ENABLE", "0")
@@ -132,6 +144,6 @@ def _start_server(engine: str, rank: int, node: str, variables: Mapping[str, str
         name=server_name(engine, rank),
         scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
         runtime_env={"env_vars": dict(variables)},
-        max_concurrency=_CONCURRENT,
+        max_concurrency=calls,
         num_cpus=0,
     ).remote(ENGINES[engine])

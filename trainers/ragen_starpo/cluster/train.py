@@ -54,6 +54,8 @@ def train(
     if recipe.cluster.engine == "vllm":
         chosen = config.actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend
         check_attention(model_dir, recipe.cluster.dtype, chosen)
+        if address is None:
+            check_memory(recipe.cluster)
     if address is not None:
         check_address(address)
     with open_dict(config):
@@ -67,15 +69,13 @@ def train(
 def device_of(cluster: ClusterSettings, address: str | None) -> Device:
     """Return the device that a run trains on.
 
-    UserError if this machine lacks GPUs or their memory (a cluster is checked later), or vLLM is
-    not installed in its supported version.
+    UserError if this machine lacks GPUs (a cluster is checked later), or vLLM is not installed
+    in its supported version.
     """
     if address is None:
         check_devices(cluster)
     if cluster.engine == "vllm":
         check_versions()
-        if address is None:
-            check_memory(cluster)
     return "cuda" if cluster.device == "gpu" else device_here()
 
 

@@ -14,6 +14,7 @@ from packaging.specifiers import SpecifierSet
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster.platform import SUPPORTED_VERL
+from ragen_starpo.engine.folders import check_folder
 from ragen_starpo.recipes.sections import ClusterSettings
 
 WITH_VLLM = {
@@ -123,8 +124,9 @@ def _gpu_memory() -> list[tuple[float, float]]:
 
 def _head_size(model_dir: Path) -> int | None:
     """Return the channels of an attention head; None if the configuration has no such numbers."""
+    check_folder(model_dir)
     config = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
-    config = config.get("text_config", config)
+    config = config.get("text_config") or config
     if config.get("head_dim"):
         return int(config["head_dim"])
     try:

@@ -21,7 +21,7 @@ class VLLMReplica(RolloutReplica):
         """Start the server and its engine."""
         workers: Any = self.workers  # verl types it as None until they exist
         places = await asyncio.gather(*(worker.__ray_call__.remote(locate) for worker in workers))
-        server: Any = find_server("vllm", self.replica_rank, places[0][0], {})
+        server: Any = find_server("vllm", self.replica_rank, places[0][0], {}, self.max_concurrency)
         await server.begin.remote(
             config=self.config,
             model_config=self.model_config,

@@ -68,7 +68,9 @@ class Backend:
                 f"no model can be loaded from {str(model_dir)!r}: {described(error)}"
             ) from error
         self.module = module.to(self.device)
-        self._output_layer = OutputLayer(module) if kind == "language_model" else None
+        self._output_layer = None
+        if kind == "language_model":
+            self._output_layer = OutputLayer(module.get_base_model() if lora else module)
         self._dtype = _DTYPES[computing.dtype]
         self._weights = {n: w for n, w in module.named_parameters() if w.requires_grad}
         self._steps = 0

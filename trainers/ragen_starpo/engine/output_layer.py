@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 _AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27}
-"""Logits of a chunk by type of device; a GPU needs larger products to be busy."""
+"""Logits of a chunk by type of device; small products leave a GPU idle."""
 Temperature: TypeAlias = float | Tensor
-"""Of all tokens, or of each, (tokens,)."""
+"""Temperature of all tokens, or one for each, (tokens,)."""
 
 
 class _LabelScores(torch.autograd.Function):
@@ -136,6 +136,9 @@ class OutputLayer:
         if self._request is None:
             return nn.functional.linear(hidden, weight, bias)
         places, labels, temperature = self._request
+        if torch.is_autocast_enabled(hidden.device.type):
+            # The backward pass runs outside of autocast, and has to compute the same logits.
+            hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
         chosen = hidden.flatten(0, 1).index_select(0, places)
         return torch.stack(score_labels(chosen, weight, bias, labels, temperature), 1)
 
@@ -143,9 +146,11 @@ class OutputLayer:
 def _returns_output_of(model: Any, layer: nn.Linear) -> bool:
     """Return whether a model's logits are the very output of this layer.
 
-    The backbone does not run, so the weights may be on the device `meta`, as on most ranks.
+    The backbone is replaced, so the weights may be on the device `meta`, as on most ranks.
     """
-    backbone, outputs = getattr(model, model.base_model_prefix), []
+    backbone, outputs = getattr(model, model.base_model_prefix, None), []
+    if backbone is None:
+        return False
     ids = torch.zeros((1, 2), dtype=torch.int64, device=layer.weight.device)
     hidden = torch.zeros((1, 2, layer.in_features), device=layer.weight.device)
     handle = layer.register_forward_hook(lambda _layer, _inputs, output: outputs.append(output))
@@ -153,6 +158,8 @@ def _returns_output_of(model: Any, layer: nn.Linear) -> bool:
     try:
         with torch.no_grad():
             logits = model(input_ids=ids, use_cache=False).logits
+    except (AttributeError, TypeError, RuntimeError):
+        return False  # the model reads its backbone in another way; all logits are always right
     finally:
         del backbone.forward
         handle.remove()

@@ -189,13 +189,13 @@ def _settings(recipe: Recipe) -> JsonObject:
 def _relevant_settings(settings: JsonObject, acts: bool) -> JsonObject:
     """Return the settings that a run's weights depend on.
 
-    Others are the number of iterations, the name, saved rollouts and diagnostics, except that a
-    monitor that acts watches the metrics of thoughts. An old recipe has no table of
-    diagnostics.
+    Others are the number of iterations, the name, saved rollouts, the size of micro-batches and
+    diagnostics, except that a monitor that acts watches the metrics of thoughts. An old recipe
+    has no table of diagnostics.
     """
     thoughts = settings.get("diagnostics", {}).get("thoughts", 0) if acts else 0
     ignored = {"iterations": 0, "name": "", "records": {}, "diagnostics": {"thoughts": thoughts}}
-    return {**settings, **ignored}
+    return {**settings, **ignored, "micro_batch": 0, "micro_batch_tokens": None}
 
 
 def save_rollouts(

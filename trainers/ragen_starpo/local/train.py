@@ -104,8 +104,8 @@ def explain_memory() -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as error:
         raise UserError(
-            "the device's memory is full: lower micro_batch_tokens or micro_batch, or train "
-            "adapters by lora.rank; a run continues from its latest checkpoint"
+            "the device's memory is full; lower micro_batch or micro_batch_tokens, with which the "
+            "run goes on from its latest checkpoint, or begin another run with lora.rank"
         ) from error
 
 

@@ -1,11 +1,17 @@
 """Common beginnings, and which row each prompt takes."""
 
 from itertools import product, takewhile
+from types import SimpleNamespace
 
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers import GPT2Config, GPT2LMHeadModel
 
-from ragen_bench.models.hf.decoding import RowTokens, assign_rows, select_ready
+from ragen_bench.models.base import Sampling
+from ragen_bench.models.hf.decoding import Decoder, RowTokens, assign_rows, select_ready
+from ragen_bench.models.hf.loading import LoadedModel, enable_rows
+from ragen_envs.core.instances import RandomStream
 
 PROMPT = st.builds(
     lambda same, rest: [1] * same + rest,
@@ -100,3 +106,27 @@ def test_a_step_reads_no_more_than_its_budget_but_at_least_one_prompt():
     assert select_ready(prompts, held_by([[]]), 59) == [0]
     assert select_ready(prompts, held_by([[]]), 1) == [0]
     assert select_ready(prompts, held_by([[1] * 30]), 60) == [0, 1, 2]
+
+
+def test_blocks_of_steps_end_with_the_context_of_a_model_that_learned_its_positions():
+    """Rows without a token to sample go along, behind the last position."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = GPT2Config(vocab_size=50, n_embd=16, n_layer=1, n_head=2, n_positions=64)
+        model = GPT2LMHeadModel(config).eval()
+    with torch.inference_mode():
+        assert enable_rows(model, list(range(1, 41))) == ""
+    found = []
+    for steps in (1, 8):
+        loaded = LoadedModel(SimpleNamespace(tokenizer=None), model, frozenset(), 0, "")
+        decoder = Decoder(loaded, Sampling(1.0, 12, "", 0), 8, steps=steps)
+        answers = [
+            decoder.submit([(row + place) % 50 for place in range(52)], RandomStream("long", row))
+            for row in range(3)
+        ]
+        while any(len(answer.ids) < 12 for answer in answers):
+            decoder.collect()
+        answers.append(decoder.submit([5, 6, 7, 8], RandomStream("short", 0)))
+        decoder.collect()
+        found.append([answer.ids for answer in answers])
+    assert found[0] == found[1]
