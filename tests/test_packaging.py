@@ -25,7 +25,8 @@ for theirs in (r"ray\\b", r"verl\\b"):
 [name] = sys.argv[1:]
 for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
     # vLLM and verifiers have environments of their own.
-    if not (module.name.endswith(("__main__", "models.vllm.model")) or ".verifiers" in module.name):
+    left = ("__main__", "models.vllm.model", "cluster.vllm_adapter")
+    if not (module.name.endswith(left) or ".verifiers" in module.name):
         importlib.import_module(module.name)
 """
 USE = """

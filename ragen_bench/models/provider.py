@@ -204,6 +204,7 @@ def list_providers() -> dict[str, str]:
 
     A third-party provider that cannot be imported has the error for its help.
     """
+    _built_in()
     broken = {}
     for point in _entry_points():
         _warn_of_hidden(point.name)
