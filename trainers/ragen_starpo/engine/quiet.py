@@ -33,7 +33,7 @@ def prints_logged() -> Iterator[None]:
 
 @contextlib.contextmanager
 def libraries_quiet() -> Iterator[None]:
-    """Silence warnings and progress bars of transformers and torch; errors are raised."""
+    """Silence log lines and progress bars of transformers and torch; errors are raised."""
     from transformers.utils import logging as bars
 
     before = {name: logging.getLogger(name).level for name in _CHATTY}
@@ -42,12 +42,7 @@ def libraries_quiet() -> Iterator[None]:
         logging.getLogger(name).setLevel(level)
     bars.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        with warnings.catch_warnings():
-            # verl only reads through that view.
-            warnings.filterwarnings("ignore", message=".*returned a view tensor")
-            # It appears where the first step was skipped for its gradient.
-            warnings.filterwarnings("ignore", message="Detected call of `lr_scheduler.step")
-            yield
+        yield
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
