@@ -57,7 +57,7 @@ class Demonstrator:
     ) -> None:
         self._loaded, self._format = loaded, response_format
         self._random = player == "random"
-        self._chat = ChatTokens(loaded.chat)
+        self._chat = ChatTokens(loaded.chat, loaded.ends)
         self._pool = EnvPool(response_format)
         stop = stop_text(response_format, constrain=False)
         self._ending = Ending(

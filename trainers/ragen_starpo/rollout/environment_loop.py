@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Message
-from ragen_bench.models.chat import Chat, sample_conversation
+from ragen_bench.models.chat import Chat, RefusedConversationError, sample_conversation
 from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
@@ -25,10 +25,11 @@ class ChatTokens:
 
     A prompt is encoded as the template renders it. After that, sampled tokens stay as they are.
     Only the text between a response and the next one is encoded and appended: the end of its
-    turn, the observation, and the opening of a response.
+    turn, the observation, and the opening of a response. `ends` are the ids that end a response.
     """
 
     chat: Chat
+    ends: frozenset[int] = frozenset()
 
     def check(self) -> None:
         """Raise UserError if the template renders earlier responses unlike a new one's opening."""
@@ -56,9 +57,33 @@ class ChatTokens:
         return self.chat.render(sample_conversation())
 
     def observation(self, text: str, sampled: Sequence[int]) -> list[int]:
-        """Return the tokens after a response, less the end of turn that it sampled itself."""
+        """Return the tokens after a response, without an end of turn if it sampled one itself.
+
+        A sampled end stays, also if the template's own end is another token.
+        """
         ids = self._encode_observation(text)
-        return list(ids[1:] if sampled and sampled[-1] == ids[0] else ids)
+        if sampled and sampled[-1] == ids[0]:
+            return list(ids[1:])
+        return list(ids[self._closing :] if sampled and sampled[-1] in self.ends else ids)
+
+    @cached_property
+    def _closing(self) -> int:
+        """Number of tokens with which the template ends a response, whatever follows it."""
+        answered: Message = {"role": "assistant", "content": _ANSWER}
+        try:
+            conversation = self.chat.render([*sample_conversation(), answered])
+        except RefusedConversationError:  # of an answer without an observation after it
+            conversation = _ANSWER + self._between("+")
+        following = conversation.rpartition(_ANSWER)[2]
+        other = self.chat.tokenizer(following, add_special_tokens=False)["input_ids"]
+        for number, (token, same) in enumerate(
+            zip(self._encode_observation("-"), other, strict=False), 1
+        ):
+            if token != same:
+                break
+            if token in self.ends:
+                return number
+        return 0
 
     @cached_property
     def _encode_observation(self) -> Callable[[str], tuple[int, ...]]:

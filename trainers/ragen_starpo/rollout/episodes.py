@@ -83,7 +83,7 @@ class EpisodeFactory:
     def __init__(
         self, recipe: Recipe, chat: Chat, ends: frozenset[int], context: int | None
     ) -> None:
-        self._chat = ChatTokens(chat)
+        self._chat = ChatTokens(chat, ends)
         self._format, self._shaping = recipe.response_format, recipe.shaping
         self._own = OwnReward(recipe.shaping.python) if recipe.shaping.python else None
         self._history = recipe.rollouts.history
