@@ -143,7 +143,7 @@ def worker_config(kind, folder, optimiser, lora, seed, computing):
         adapters = {
             "lora_rank": lora.rank,
             "lora_alpha": lora.alpha,
-            "target_modules": lora.target_modules,
+            "target_modules": lora.targets,
         }
     model = HFModelConfig(
         path=str(Path(folder)),

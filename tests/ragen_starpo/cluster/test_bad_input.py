@@ -61,6 +61,10 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["cluster.engine=vllm"], "engine=vllm needs GPUs"),
         (["shaping.python=no_such:reward"], "shaping.python=no_such:reward cannot be imported: "),
         (["shaping.python=json:reward"], "module 'json' has no attribute 'reward'"),
+        (
+            ["lora.target_modules=lm_head"],
+            "lora.target_modules: lm_head shares its weight with another layer",
+        ),
         (["cluster.ahead=2"], "cluster.ahead: is 0 or 1, got 2"),
         (["cluster.ahead=1"], "cluster.ahead: rollouts played ahead are one update behind"),
         (

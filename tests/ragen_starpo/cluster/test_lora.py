@@ -1,12 +1,16 @@
 """What reaches the engine that samples when adapters are trained."""
 
+import pytest
+import torch
 from omegaconf import OmegaConf
 from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModelForCausalLM
 from verl.utils.config import omega_conf_to_dataclass
 
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
 from tests.ragen_starpo.verl_process import VerlModel
 
 from .test_overrides import built
@@ -52,3 +56,30 @@ def test_weights_arrive_by_the_models_own_names(small):
     assert adapters is None
     assert own.items() <= shapes.items()
     assert shapes.keys() - own.keys() <= {"lm_head.weight"}
+
+
+@pytest.fixture(scope="module")
+def untied(small, tmp_path_factory):
+    """The small model with an output layer of its own."""
+    folder = tmp_path_factory.mktemp("models") / "untied"
+    config = AutoConfig.from_pretrained(small, tie_word_embeddings=False)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    return folder
+
+
+def test_embeddings_arrive_as_they_were_trained(untied):
+    batch = token_batch()
+    lora = LoraSettings(rank=4, alpha=8, target_modules=("lm_head", "embed_tokens", "q_proj"))
+    model = VerlModel("language_model", untied, OptimiserSettings(3e-2), 4, lora)
+    (before,) = model.outputs(batch, ["log_probs"])
+    for _ in range(3):
+        model.update(batch, {}, lambda log_probs, _entropies, _: (-log_probs.sum(), {}))
+    (trained,) = model.outputs(batch, ["log_probs"])
+    assert (trained - before).abs().max() > 0.5
+    plain = AutoModelForCausalLM.from_pretrained(untied)
+    plain.load_state_dict(dict(model.engine.get_per_tensor_param()[0]))
+    with torch.no_grad():
+        found = plain_log_probs(plain.eval(), batch)[0]
+    torch.testing.assert_close(found, trained, atol=2e-5, rtol=1e-4)

@@ -24,12 +24,8 @@ from verl.workers.engine.fsdp.transformer_impl import (
 )
 
 from ragen_bench.errors import UserError
-from ragen_starpo.engine.backend import (
-    HEAD_WEIGHTS,
-    adapt_critic,
-    isolate_rng,
-    merged_weights,
-)
+from ragen_starpo.engine.adapters import Kind, adapt, merged_weights
+from ragen_starpo.engine.backend import HEAD_WEIGHTS, isolate_rng
 from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.output_layer import OutputLayer
 from ragen_starpo.engine.quiet import prints_logged
@@ -53,6 +49,7 @@ class _EngineFixes:
     """
 
     auto_class: ClassVar[Any]
+    kind: ClassVar[Kind]
     new: ClassVar[frozenset[str]] = frozenset()
     skips_step = False
 
@@ -118,18 +115,35 @@ class _EngineFixes:
             )
         return module
 
+    def _build_lora_module(self, module: Any) -> Any:
+        """Add the adapters of `ragen_starpo.engine.adapters`.
+
+        Defect of verl 0.9.1: it wraps a critic as a generating model, which fails. With
+        `all-linear` it would also freeze the new head and adapt it.
+        """
+        model = self.model_config
+        module.enable_input_require_grads()  # for gradient checkpointing behind frozen embeddings
+        names = model.target_modules
+        targets = names if isinstance(names, str) else tuple(names)
+        return adapt(module, LoraSettings(model.lora_rank, model.lora_alpha, targets), self.kind)
+
     def _build_fsdp_module(self, module: Any) -> Any:
         """Wrap the model, without offloading it from a CPU to a CPU.
 
-        Defect of verl 0.9.1: a model that is not trained is always given an offload policy with
-        pinned memory, which a host without accelerator does not have.
+        Defects of verl 0.9.1: a model that is not trained is always given an offload policy with
+        pinned memory, which a host without accelerator does not have. Embeddings are sharded on
+        their own if they are not tied, which torch refuses if they have adapters.
         """
-        forward_only = self.engine_config.forward_only
+        forward_only, config = self.engine_config.forward_only, module.config
+        tied = config.tie_word_embeddings
+        embeddings = module.get_input_embeddings(), module.get_output_embeddings()
         self.engine_config.forward_only = forward_only and get_device_name() != "cpu"
+        config.tie_word_embeddings = tied or any(hasattr(one, "base_layer") for one in embeddings)
         try:
             return super()._build_fsdp_module(module)  # type: ignore[misc]
         finally:
             self.engine_config.forward_only = forward_only
+            config.tie_word_embeddings = tied
 
     def optimizer_step(self) -> float:
         """Take a step and return the gradient's norm; with `skips_step`, drop the gradient."""
@@ -146,7 +160,7 @@ class _EngineFixes:
 class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
     """A language model, whose logits are not all in memory if `OutputLayer` can avoid it."""
 
-    auto_class = AutoModelForCausalLM
+    auto_class, kind = AutoModelForCausalLM, "language_model"
 
     def _build_fsdp_module(self, module: Any) -> Any:
         """Give the model the forward pass that verl expects of its fused kernels.
@@ -182,7 +196,7 @@ class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
 class ValueEngine(_EngineFixes, FSDPEngineWithValueHead):  # type: ignore[misc]
     """A language model whose output layer is replaced by a value head."""
 
-    auto_class = AutoModelForTokenClassification
+    auto_class, kind = AutoModelForTokenClassification, "value_model"
     new = HEAD_WEIGHTS
 
     def _build_module(self) -> Any:
@@ -190,22 +204,6 @@ class ValueEngine(_EngineFixes, FSDPEngineWithValueHead):  # type: ignore[misc]
         self.model_config.hf_config.num_labels = 1
         self.model_config.hf_config.classifier_dropout = 0.0
         return super()._build_module()
-
-    def _build_lora_module(self, module: Any) -> Any:
-        """Adapt the backbone, and train the head in full.
-
-        Defect of verl 0.9.1: it wraps a critic as a generating model, which fails. With
-        `all-linear` it would also freeze the new head and adapt it.
-        """
-        model = self.model_config
-        module.enable_input_require_grads()  # for gradient checkpointing behind frozen embeddings
-        names = model.target_modules
-        return adapt_critic(
-            module,
-            LoraSettings(
-                model.lora_rank, model.lora_alpha, names if isinstance(names, str) else tuple(names)
-            ),
-        )
 
 
 def _two_rows(token: int) -> TensorDict:

@@ -50,6 +50,10 @@ def train(
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if is_finished(out, recipe.iterations):
         return TrainingDirectory(out, recipe)
+    if recipe.lora is not None:
+        from ragen_starpo.engine.adapters import check_adapters  # imports transformers
+
+        check_adapters(model_dir, recipe)
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if recipe.cluster.engine == "vllm":
         chosen = config.actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend

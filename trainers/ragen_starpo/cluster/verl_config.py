@@ -156,12 +156,11 @@ def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, obj
             f"{place}.lora_rank": lora.rank if lora else 0,
         }
         if lora is not None:
-            names = lora.target_modules
             settings |= {
                 f"{place}.lora_alpha": lora.alpha,
                 # Weights are sent merged, so vLLM must not expect adapters.
                 f"{place}.lora.merge": True,
-                f"{place}.target_modules": names if isinstance(names, str) else list(names),
+                f"{place}.target_modules": lora.targets,
             }
     for place, optimiser in ((_ACTOR, recipe.optimiser), ("critic", recipe.critic)):
         settings |= {

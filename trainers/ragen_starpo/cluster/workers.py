@@ -23,7 +23,7 @@ from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.cluster.engines import compute_gradient_norm, compute_outputs
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.cluster.rows import loss_on_rows, read_rows, to_verl
-from ragen_starpo.engine.backend import merged_weights
+from ragen_starpo.engine.adapters import merged_weights
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.folders import write_model
 from ragen_starpo.engine.worker import PolicyLossFunction

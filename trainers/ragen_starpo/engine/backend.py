@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForTokenClas
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.runs.atomic import replacing_folder
+from ragen_starpo.engine.adapters import HEAD, Kind, adapt, merged_weights
 from ragen_starpo.engine.computing import Computing, device_here
 from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.micro_batches import MicroBatch
@@ -30,14 +31,10 @@ from ragen_starpo.engine.output_layer import OutputLayer
 from ragen_starpo.engine.quiet import LOG, libraries_quiet
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 
-Kind: TypeAlias = Literal["language_model", "value_model"]
 PartLoss: TypeAlias = Callable[[Sequence[Tensor], MicroBatch], Tensor]
 """Takes outputs, each (rows, tokens), and their micro-batch; returns its part of the loss."""
-HEAD = "score"
-"""transformers' name of a value head."""
 HEAD_WEIGHTS = frozenset({f"{HEAD}.weight", f"{HEAD}.bias"})
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
-_BASE, _ADAPTER = ".base_layer.", ".lora_"
 _STATE, _TENSORS = "state.json", "tensors.safetensors"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
@@ -222,41 +219,10 @@ def learning_rate(settings: OptimiserSettings, step: int) -> float:
     return settings.learning_rate * max(0.0, 0.5 + 0.5 * math.cos(math.pi * done))
 
 
-def merged_weights(module: torch.nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield copies of all weights by the model's own names, one full tensor at a time.
-
-    Adapters are merged: W + B A alpha / rank (LoRA, arXiv 2106.09685, section 4.1). verl's own
-    merge omits layers outside its FSDP units and returns bfloat16. All ranks of a sharded
-    model, an engine's module with DTensors, must call it, since each tensor is gathered.
-    """
-    state = module.state_dict()
-    adapters: Any = getattr(module, "peft_config", None)
-    scale = adapters["default"].lora_alpha / adapters["default"].r if adapters else 0.0
-    for name, tensor in state.items():
-        layer, base, kind = name.partition(_BASE)
-        if _ADAPTER in name:
-            continue
-        weight = _gather(tensor)
-        if base and kind == "weight":
-            down, up = (_gather(state[f"{layer}.lora_{half}.default.weight"]) for half in "AB")
-            weight += up @ down * scale
-        yield name.removeprefix("base_model.model.").replace(_BASE, "."), weight
-
-
 def isolate_rng() -> AbstractContextManager[None]:
     """Return a context that restores the states of torch's generators at its end."""
     devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
     return torch.random.fork_rng(devices)
-
-
-def adapt_critic(module: Any, lora: LoraSettings) -> Any:
-    """Return a critic with adapters on its backbone, and a head that is trained in full."""
-    from peft import LoraConfig, get_peft_model
-
-    adapters = LoraConfig(exclude_modules=[HEAD], **_adapter_settings(lora))
-    adapted = get_peft_model(module, adapters)
-    getattr(module, HEAD).requires_grad_(True)
-    return adapted
 
 
 def _load(kind: Kind, model_dir: Path, lora: LoraSettings | None, attention: str) -> Any:
@@ -265,28 +231,9 @@ def _load(kind: Kind, model_dir: Path, lora: LoraSettings | None, attention: str
     if kind == "value_model":
         config.num_labels, config.classifier_dropout = 1, 0.0
         module = load_weights(AutoModelForTokenClassification, str(model_dir), config, HEAD_WEIGHTS)
-        return module if lora is None else adapt_critic(module, lora)
-    module = load_weights(AutoModelForCausalLM, str(model_dir), config, frozenset())
-    if lora is None:
-        return module
-    from peft import LoraConfig, get_peft_model
-
-    return get_peft_model(module, LoraConfig(task_type="CAUSAL_LM", **_adapter_settings(lora)))
-
-
-def _adapter_settings(lora: LoraSettings) -> dict[str, Any]:
-    names = lora.target_modules
-    return {
-        "r": lora.rank,
-        "lora_alpha": lora.alpha,
-        "target_modules": names if isinstance(names, str) else list(names),
-    }
-
-
-def _gather(tensor: Tensor) -> Tensor:
-    """Return a copy, gathered from its shards on a GPU if there is one."""
-    here = tensor.detach().to(device_here())
-    return (here.full_tensor() if hasattr(here, "full_tensor") else here).clone()
+    else:
+        module = load_weights(AutoModelForCausalLM, str(model_dir), config, frozenset())
+    return module if lora is None else adapt(module, lora, kind)
 
 
 def _set_random_states(state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

@@ -21,7 +21,8 @@ from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 if TYPE_CHECKING:
-    from ragen_starpo.engine.backend import Backend, Kind
+    from ragen_starpo.engine.adapters import Kind
+    from ragen_starpo.engine.backend import Backend
     from ragen_starpo.engine.micro_batches import MicroBatch
 
 Contribution: TypeAlias = tuple[Tensor, Mapping[str, Tensor | float]]

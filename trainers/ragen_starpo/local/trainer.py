@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
+from ragen_starpo.engine.adapters import check_adapters
 from ragen_starpo.engine.computing import computing_of, device_here
 from ragen_starpo.engine.worker import Critic, Policy, PolicyLossFunction, Reference
 from ragen_starpo.iteration import Clock, Iteration, Rollouts, run_iteration
@@ -29,6 +30,7 @@ class Trainer:
     def __init__(self, folder: Path, recipe: Recipe) -> None:
         self.recipe = recipe
         self.settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+        check_adapters(folder, recipe)
         self._actor = Actor(folder, recipe)
         self.pad, self.tokenizer = self._actor.pad, self._actor.tokenizer
         micro, computing = recipe.micro_batch, computing_of(recipe, device_here())

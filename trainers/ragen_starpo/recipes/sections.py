@@ -6,8 +6,9 @@ A section is the TOML table of the same name.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import field
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, FiniteFloat
 from pydantic.dataclasses import dataclass
@@ -326,11 +327,14 @@ class LoraSettings:
     Attributes:
         rank: Rank of each update.
         alpha: Scale of the update, times 1 / rank.
-        target_modules: Names of the linear layers to adapt, such as `q_proj`, or `all-linear` for
-            all but the output layer.
+        target_modules: Names of the linear layers or embeddings to adapt, such as `q_proj`; or
+            `all-linear` for all linear layers but the output layer; or a regular expression for
+            their whole names. Each name matches a layer. Tied embeddings cannot be adapted.
         critic: Give the critic adapters too; its head is always trained. Without adapters all of
             its weights are.
     """
+
+    ALL: ClassVar[str] = "all-linear"
 
     rank: Count = 64
     alpha: Count = 64
@@ -340,6 +344,16 @@ class LoraSettings:
     def __post_init__(self) -> None:
         if not self.target_modules:
             raise ValueError(f"target_modules must not be empty, got {self.target_modules!r}")
+
+    @property
+    def targets(self) -> str | list[str]:
+        """The targets as PEFT takes them: `all-linear`, a regular expression, or names."""
+        targets = self.target_modules
+        if not isinstance(targets, str):
+            return list(targets)
+        if targets.lower() == self.ALL:
+            return self.ALL
+        return [targets] if re.fullmatch(r"[\w.]+", targets) else targets
 
 
 @dataclass(frozen=True, config=STRICT)
