@@ -53,6 +53,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     history: str | int = Default.history,
     constrain: bool = Default.constrain,
     pictures: bool = Default.pictures,
+    on_error: str = Default.on_error,
     opponent: str | None = Default.opponent,
     opponent_format: str | None = Default.opponent_format,
     opponent_base_url: str | None = Default.opponent_base_url,
@@ -93,6 +94,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         history: Past turns in the prompt: "full", "none" or a number.
         constrain: Constrain decoding to the format.
         pictures: Show boards as pictures instead of text.
+        on_error: Episodes whose server failed: "exclude" plays them again, "fail" scores them 0.
         opponent: Name of the opponent model, where a game needs one.
         opponent_format: Response format of the opponent; None for `format`.
         opponent_base_url: URL of the opponent's server; None for `base_url`.
@@ -113,7 +115,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         progress: Show the progress and notes; False prints nothing.
 
     Returns:
-        The run. It is incomplete if a server left episodes unfinished.
+        The run. It is incomplete if a server left episodes unfinished that are excluded.
 
     Raises:
         UserError: For everything that the command refuses, in one line; also if a server or the

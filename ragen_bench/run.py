@@ -146,6 +146,11 @@ class Run:
         """Whether every planned episode is recorded."""
         return bool(self._summary["episodes"] == self.config.planned)
 
+    @property
+    def given_up(self) -> Mapping[str, int]:
+        """Number of episodes that a server left unfinished, by cause; see `--on-error`."""
+        return dict(self._summary.get("given_up", {}))
+
     @cached_property
     def suite_score(self) -> Estimate | None:
         """Mean of the normalised scores; None where an environment has none."""

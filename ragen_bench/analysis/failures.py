@@ -2,7 +2,7 @@
 
 The label is the first of these that applies:
 
-1. `context_overflow`;
+1. `given_up`, `context_overflow`;
 2. a decisive failure of the game, such as a box that can no longer reach a target;
 3. if at least half of the turns ran no action, the most frequent reason of `gave_nothing`,
    `cut_off`, `broken_format` and `illegal_action`, in this order for ties;
@@ -22,6 +22,7 @@ from ragen_envs.core.game_spec import GameSpec, import_attribute
 from ragen_envs.registration import all_games, find_game, is_registered
 
 COMMON = {
+    "given_up": "The server of a model failed, and the run counts such episodes as failures.",
     "context_overflow": "The conversation outgrew the model's context before the game ended.",
     "gave_nothing": "At least half of the turns came to nothing, mostly as the answer was empty.",
     "cut_off": "At least half of the turns came to nothing, mostly as the answer reached its token "
@@ -89,8 +90,8 @@ def find_failure(episode: ReplayedEpisode) -> Failure | None:
     """
     if episode.record.success in (True, None):
         return None
-    if episode.record.outcome == "context_overflow":
-        return Failure("context_overflow", len(episode.steps) + 1)
+    if (outcome := episode.record.outcome) in ("context_overflow", "given_up"):
+        return Failure(outcome, len(episode.steps) + 1)
     labeler = find_labeler(episode.record.env)
     if failure := labeler.find_decisive_failure(episode) or _find_idle_failure(episode):
         return failure

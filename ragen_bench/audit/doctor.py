@@ -12,6 +12,7 @@ from ragen_bench.audit.environment import describe_ceiling_error, play_oracle
 from ragen_bench.environments import as_two_player
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.evaluation import Evaluation
+from ragen_bench.episodes.form_rate import FormRate
 from ragen_bench.errors import UserError
 from ragen_bench.models import (
     Completion,
@@ -222,6 +223,11 @@ def _check_format(side: _Side, completions: Sequence[Completion]) -> _Result:
     counts = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
     if formed == len(read) == valid:
         return "ok", counts
+    rate = FormRate(side.evaluation, side.option)
+    for completion, (format_valid, _) in zip(completions, read, strict=True):
+        rate.add(completion, format_valid)
+    if causes := rate.describe():
+        counts += f"; {causes}"
     broken = next(i for i, (_, actions_valid) in enumerate(read) if not actions_valid)
     text = completions[broken].text
     excerpt = text if len(text) <= _EXCERPT_LENGTH else text[:_EXCERPT_LENGTH] + "..."

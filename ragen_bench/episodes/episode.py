@@ -13,6 +13,7 @@ from ragen_bench.models.base import OPPONENT_SUFFIX, Completion, Request, Side, 
 from ragen_bench.models.chat_messages import encode_png
 from ragen_bench.models.prompt import History, conversation, opponent_conversation
 from ragen_bench.models.reasoning import without_reasoning
+from ragen_bench.runs.faults import to_recorded_reason
 from ragen_bench.runs.schema import EpisodeRecord, Key, Outcome, Reply, ReplyCounts, TurnRecord
 from ragen_bench.third_party import ThirdPartyEnv
 from ragen_envs.core.instances import Split
@@ -82,6 +83,7 @@ class Episode:
         self._answers: list[str] = []
         self._turns: list[TurnRecord] = []
         self._overflowed: Side | None = None
+        self._error = ""
         self.kept: dict[Side, Any] = {}
 
     @property
@@ -113,6 +115,11 @@ class Episode:
     def info(self) -> Info:
         """The info of the latest observation."""
         return self._info
+
+    @property
+    def turns(self) -> int:
+        """Number of turns so far."""
+        return len(self._turns)
 
     @property
     def last_turn(self) -> TurnRecord:
@@ -155,6 +162,10 @@ class Episode:
         """End the episode since a side's context is full."""
         self._overflowed, self.over = seat, True
 
+    def give_up(self, reason: str) -> None:
+        """End the episode as a failure, since a server did not answer."""
+        self._error, self.over = to_recorded_reason(reason), True
+
     def _end_turn(self, completion: Completion, step: _Step) -> None:
         answer = completion.text
         _, named = self.env.read(answer)
@@ -194,13 +205,16 @@ class Episode:
         info, turns = self._info, self._turns
         score: float | None = info.get("score", 0.0)
         success: bool | None = info["success"]
+        unfinished = bool(self._overflowed or self._error)
         if success is not None:
             # An unfinished episode is not solved, even if the game would end in success by itself.
-            success = bool(success) and not self._overflowed
-        if self._overflowed and score is not None:
+            success = bool(success) and not unfinished
+        if unfinished and score is not None:
             score = 0.0
         outcome: Outcome = "failure" if success is not None else "ended"
-        if self._overflowed:
+        if self._error:
+            outcome = "given_up"
+        elif self._overflowed:
             outcome = "context_overflow"
         elif success:
             outcome = "success"
@@ -229,6 +243,7 @@ class Episode:
             opponent=opponent,
             turns=turns,
             final_observation=self.observation,
+            error=self._error,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,13 +9,8 @@ from pathlib import Path
 
 from ragen_bench.environments import third_party_notes
 from ragen_bench.episodes.episode import Task
-from ragen_bench.episodes.runner import (
-    describe_resumption,
-    missing,
-    play,
-    played_again,
-    tasks_of,
-)
+from ragen_bench.episodes.recording import Recorder
+from ragen_bench.episodes.runner import describe_resumption, played_again, tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
@@ -28,7 +22,7 @@ from ragen_bench.opponents.opponent import ModelPair, Opponent
 from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
 from ragen_bench.runs.draws import Draw, find_unannounced
 from ragen_bench.runs.provenance import describe_differences, machine, versions
-from ragen_bench.runs.schema import SCHEMA, Key, RunConfig
+from ragen_bench.runs.schema import SCHEMA, OnError, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_bench.suites import Make, find_suite, make_env
 from ragen_envs.core.drawn import draw_key
@@ -52,6 +46,7 @@ class Evaluation:
         random_player: Random baseline of third-party environments that list no actions.
         isolation: Where agents of the user's own run; not recorded.
         draw: Draw of the drawn split; None for other splits, and before the announcement.
+        on_error: How episodes count that a server left unfinished.
     """
 
     model: str
@@ -73,6 +68,7 @@ class Evaluation:
     isolation: Isolation = IN_SUBPROCESS
     draw: Draw | None = None
     pictures: bool = False
+    on_error: OnError = "exclude"
 
     @property
     def sampling(self) -> Sampling:
@@ -136,6 +132,7 @@ class Evaluation:
             "history": self.history,
             "constrained": self.constrain,
             **({"pictures": True} if self.pictures else {}),
+            **({"on_error": self.on_error} if self.on_error != "exclude" else {}),
             "prompt_hash": prompt_hash(self.response_format, self.history, self.opponent_format),
             "envs": [
                 {"id": env, "instances": count, "spec_hash": spec}
@@ -208,11 +205,12 @@ def play_run(
     `progress` is called with the number of recorded episodes, the responses in this process, the
     environment of the latest episode, and the success rate so far, None where no environment
     reports success. `say` is called with a line for the user. The returned directory is locked, and
-    lacks only episodes that a server left unfinished. Raises UserError for a directory that holds
-    something else, or a model that cannot respond.
+    lacks only excluded episodes that a server left unfinished. Raises UserError for a directory
+    that holds something else, or a model that cannot respond.
     """
     # Refuse what the model cannot do before a directory records the settings.
     model.engine(evaluation.sampling).close()
+    notes = set(notes_of(model))
     for note in notes_of(model):
         say(f"Note: {note}.")
     config = evaluation.config(model)
@@ -232,51 +230,11 @@ def play_run(
             say(f"Resuming {path}: {describe_resumption(len(recorded), again)}.")
             if differing := describe_differences(run.config.as_json(), config.as_json()):
                 say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
-        _complete(run, evaluation, model, recorded, progress)
+        Recorder(run, evaluation, recorded, progress, say).complete(model)
+        for note in set(notes_of(model)) - notes:  # of what the server said while it was asked
+            say(f"Note: {note}.")
         run.finish(task.key for task in evaluation.tasks())
     except BaseException:
         run.unlock()
         raise
     return run
-
-
-def _complete(
-    run: RunDirectory,
-    evaluation: Evaluation,
-    model: Model,
-    recorded: dict[Key, bool | None],
-    progress: Callable[[int, int, str, float | None], None],
-) -> None:
-    answers, env = 0, ""
-    successes = Counter(recorded.values())
-
-    def say() -> None:
-        known = successes[True] + successes[False]
-        rate = successes[True] / known if known else None
-        progress(len(recorded), answers, env, rate)
-
-    def on_answers(count: int) -> None:
-        nonlocal answers
-        answers += count
-        say()
-
-    say()
-    for tasks in missing(evaluation.tasks(), model.group_size, recorded.keys()):
-        for played in play(
-            tasks,
-            model,
-            evaluation.sampling,
-            evaluation.response_format,
-            evaluation.history,
-            on_answers=on_answers,
-            make=evaluation.make,
-        ):
-            env, key = played.task.env, played.task.key
-            run.append_timing(env, played.seconds, played.elapsed)
-            if played.record is None:
-                run.append_fault(key, played.fault)
-            elif key not in recorded:  # as it is in a group that is played again
-                run.append(played.record)
-                recorded[key] = played.record.success
-                successes[played.record.success] += 1
-            say()

@@ -115,13 +115,18 @@ def _give(episode: Episode, answer: TurnRecord | Reply, path: str) -> None:
 
 
 def _end(episode: Episode, record: EpisodeRecord) -> None:
-    """Check that the episode is over, by itself or by a full context."""
+    """Check that the episode is over: by itself, by a full context or by a fault.
+
+    No replay can prove a fault, which counts as a failure and so only lowers a score.
+    """
     turns = len(record.turns)
-    if record.outcome == "context_overflow":
-        if episode.over:
-            raise UnplayableError(
-                f"outcome: recorded context_overflow, but the episode ended with turn {turns}"
-            )
+    if episode.over and record.outcome in ("context_overflow", "given_up"):
+        raise UnplayableError(
+            f"outcome: recorded {record.outcome}, but the episode ended with turn {turns}"
+        )
+    if record.outcome == "given_up":
+        episode.give_up(record.error)
+    elif record.outcome == "context_overflow":
         overflowed = record.opponent and record.opponent.overflowed
         episode.overflow("opponent" if overflowed else "player")
     if not episode.over:

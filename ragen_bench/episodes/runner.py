@@ -16,7 +16,7 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Engine, Model, RequestFailure, Sampling
 from ragen_bench.models.prompt import History
-from ragen_bench.runs.schema import EpisodeRecord, Key
+from ragen_bench.runs.schema import EpisodeRecord, Key, TurnRecord
 from ragen_bench.suites import EnvPool, Make, make_env
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat
@@ -27,7 +27,8 @@ from ragen_envs.core.wording import pluralize
 class Played:
     """An episode that ended, or was given up with `record` None and the reason `fault`.
 
-    `seconds` is its share of the run's time, and `elapsed` the time from its start to its end.
+    `given_up` is then its record as a failure. `seconds` is its share of the run's time, and
+    `elapsed` the time from its start to its end.
     """
 
     task: Task
@@ -35,6 +36,7 @@ class Played:
     fault: str
     seconds: float
     elapsed: float
+    given_up: EpisodeRecord | None = None
 
 
 def tasks_of(instances: dict[str, int], split: Split, samples: int) -> list[Task]:
@@ -61,19 +63,21 @@ def play(
     history: History = None,
     *,
     on_answers: Callable[[int], None] = lambda _answers: None,
+    on_turn: Callable[[TurnRecord], None] = lambda _turn: None,
     make: Make = make_env,
 ) -> Iterator[Played]:
     """Play episodes and yield them as they end.
 
     They start in the order of the tasks. With a model whose responses come in a fixed order, the
     order in which episodes end is fixed too. `on_answers` is called with the number of new
-    responses, each time that some arrive. Raises UserError if the model cannot respond, or more
-    requests than the engine has slots failed in a row, so that the server must be down.
+    responses, each time that some arrive, and `on_turn` with each turn. Raises UserError if the
+    model cannot respond, or more requests than the engine has slots failed in a row, so that the
+    server must be down.
     """
     envs = EnvPool(response_format, make)
     waiting = iter(tasks)
     with closing(model.engine(sampling)) as engine:
-        in_flight = _InFlight(engine, model.slots)
+        in_flight = _InFlight(engine, model.slots, on_turn)
 
         def begin() -> None:
             while len(in_flight.running) < model.slots and (task := next(waiting, None)):
@@ -89,10 +93,13 @@ def play(
             # Start new ones before the finished ones are yielded, which takes the caller's time.
             begin()
             for finished in ended:
-                record = None if finished.fault else finished.episode.record()
+                record = finished.episode.record()
+                outcome = (None, record) if finished.fault else (record, None)
                 elapsed = finished.end - finished.start
                 task = finished.episode.task
-                yield Played(task, record, finished.fault, finished.seconds, elapsed)
+                yield Played(
+                    task, outcome[0], finished.fault, finished.seconds, elapsed, outcome[1]
+                )
 
 
 @dataclass
@@ -107,9 +114,9 @@ class _EpisodeInFlight:
 class _InFlight:
     """The episodes that have a request in the engine."""
 
-    def __init__(self, engine: Engine, slots: int) -> None:
+    def __init__(self, engine: Engine, slots: int, on_turn: Callable[[TurnRecord], None]) -> None:
         self.running: dict[str, _EpisodeInFlight] = {}
-        self._engine, self._slots = engine, slots
+        self._engine, self._slots, self._on_turn = engine, slots, on_turn
         self._now = time.perf_counter()
         self._faults_in_a_row = 0
 
@@ -120,9 +127,9 @@ class _InFlight:
     def collect(self, on_answers: Callable[[int], None]) -> list[_EpisodeInFlight]:
         """Step the episodes that have their responses, and return those that ended."""
         answers = self._engine.collect()
-        before, self._now = self._now, time.perf_counter()
+        start, self._now = self._now, time.perf_counter()
         for current in self.running.values():
-            current.seconds += (self._now - before) / len(self.running)
+            current.seconds += (self._now - start) / len(self.running)
         ended = []
         for request, answer in answers:
             current = self.running.pop(request.key)
@@ -135,9 +142,14 @@ class _InFlight:
                         exit_code=1,
                     )
                 current.fault = answer.reason
+                by = "the opponent: " if request.side == "opponent" else ""
+                current.episode.give_up(by + answer.reason)
             else:
                 self._faults_in_a_row = 0
+                before = current.episode.turns
                 current.episode.take(answer)
+                if current.episode.turns > before:
+                    self._on_turn(current.episode.last_turn)
                 if not current.episode.over:
                     self._ask(current)
                     continue

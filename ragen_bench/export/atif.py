@@ -14,14 +14,14 @@ from pathlib import Path
 from ragen_bench.export.episodes import (
     NO_EPISODES,
     Source,
-    build_conversation,
-    build_opening,
     check_empty,
     replace_surrogates,
 )
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.prompt import conversation
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
+from ragen_bench.suites import states_form
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.tool_calls import Call, CallError, parse_calls
 
@@ -94,13 +94,18 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
             **(tokens if any(tokens.values()) else {}),
             "total_steps": len(before) + len(turns),
         },
-        "extra": {name: fields.get(name) for name in _EPISODE_FIELDS},
+        "extra": {
+            **{name: fields.get(name) for name in _EPISODE_FIELDS},
+            **({"error": episode.error} if episode.error else {}),
+        },
     }
 
 
 def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> list[JsonObject]:
-    opening = build_opening(episode, response_format)
-    messages = build_conversation(episode, response_format)[: len(opening) + 1]
+    form = None if states_form(episode.env) else response_format
+    # A context may be full, or a server gone, before the first turn.
+    first = episode.turns[0].observation if episode.turns else episode.final_observation
+    messages = conversation([first], [], form)
     steps = []
     for number, message in enumerate(messages, 1):
         role = message["role"]
@@ -111,7 +116,7 @@ def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> lis
         }
         if role == "assistant":
             step["llm_call_count"] = 0
-        if role != "system" and number <= len(opening):
+        if role != "system" and number < len(messages):
             step["is_copied_context"] = True
         steps.append(step)
     return steps
@@ -121,7 +126,7 @@ def _turn_steps(
     episode: EpisodeRecord, first: int, response_format: AnswerFormat
 ) -> Iterator[JsonObject]:
     """Yield a step for each turn, numbered from `first`."""
-    results = [turn.observation for turn in episode.turns[1:]] + [episode.final_observation]
+    results = [*(turn.observation for turn in episode.turns), episode.final_observation][1:]
     for number, (turn, result) in enumerate(zip(episode.turns, results, strict=True)):
         step: JsonObject = {
             **{"step_id": first + number, "source": "agent"},

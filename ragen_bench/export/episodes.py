@@ -11,7 +11,7 @@ from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Message, Sampling
-from ragen_bench.models.prompt import conversation, opening
+from ragen_bench.models.prompt import conversation
 from ragen_bench.models.scripted import OracleModel
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord
@@ -65,11 +65,6 @@ def play_oracle_episodes(instances: dict[str, int], response_format: AnswerForma
     results = play(tasks, OracleModel(), sampling, response_format)
     episodes = (result.record for result in results if result.record)
     return Source("oracle", response_format, "train", episodes, {})
-
-
-def build_opening(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:
-    """Return the messages before the first observation."""
-    return opening(None if states_form(episode.env) else response_format)
 
 
 def build_conversation(episode: EpisodeRecord, response_format: AnswerFormat) -> list[Message]:

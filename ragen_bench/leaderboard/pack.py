@@ -126,7 +126,7 @@ def read_submittable_run(path: Path) -> RunDirectory:
     if faults:
         raise UserError(
             f"{path}: {len(faults)} episodes failed at the server, see faults.jsonl; repeat "
-            "the command of the run",
+            "the command of the run, with --on-error fail if they fail again",
             exit_code=1,
         )
     if len(recorded) < planned:

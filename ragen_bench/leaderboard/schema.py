@@ -217,6 +217,9 @@ class EntrySummary(Closed):
     episodes: Positive
     planned: Positive
     infra_faults: Annotated[int, Strict(), Field(ge=0, le=0)]
+    given_up: Annotated[dict[_Short, Positive], Field(min_length=1, max_length=64)] = Field(
+        default_factory=dict, description="Episodes that count as failures, by the server's fault."
+    )
     suite_score: Figure | None
     suite_score_interval: Interval | None
     cost: Cost | None

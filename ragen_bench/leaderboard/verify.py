@@ -29,6 +29,7 @@ from ragen_bench.leaderboard.rules import explain_refusal, nondefault_settings
 from ragen_bench.leaderboard.schema import Entry, parse_entry
 from ragen_bench.leaderboard.strict_json import EntryError, parse
 from ragen_bench.runs.differences import first_difference
+from ragen_bench.runs.faults import describe_causes
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_bench.runs.specification import config_differences, config_problem
 from ragen_bench.scores.summary import compute_summary
@@ -232,7 +233,9 @@ def _check_summary(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Ver
         raise EntryError(difference)
     if json.dumps(recorded, sort_keys=True) != json.dumps(computed, sort_keys=True):
         raise EntryError("summary: has unknown fields, or numbers in another form")
-    verdict.record_pass(f"recomputed, all equal; suite score {computed['suite_score']}")
+    causes = computed.get("given_up", {})
+    given_up = f"; given up and failed: {describe_causes(causes)}" if causes else ""
+    verdict.record_pass(f"recomputed, all equal; suite score {computed['suite_score']}{given_up}")
 
 
 def _without_claims(summary: JsonObject) -> JsonObject:

@@ -56,8 +56,8 @@ def read_config(config: object) -> RunConfig:
 def read_episode(line: object) -> EpisodeRecord:
     """Return the episode in a line of episodes.jsonl, or raise BadRecordError."""
     episode = read_record(_EPISODE.validate_python, line)
-    # Already the first prompt may leave no room for a response.
-    if not episode.turns and episode.outcome != "context_overflow":
+    # Already the first prompt may leave no room for a response, and the first request may fail.
+    if not episode.turns and episode.outcome not in ("context_overflow", "given_up"):
         raise BadRecordError("has no turn")
     if problem := _counts_problem(episode.opponent, reply_counts(episode.env)):
         raise BadRecordError(problem)

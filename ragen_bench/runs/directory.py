@@ -157,6 +157,9 @@ def open_run(path: Path, config: RunConfig) -> RunDirectory:
         recorded = _read_config(file) if file.is_file() else None
         if recorded and (_has_episodes(path) or not _differences(recorded, config.as_json())):
             _refuse_differences(path, recorded, config.as_json())
+            if recorded.on_error != config.on_error:
+                recorded = recorded.model_copy(update={"on_error": config.on_error})
+                write_whole(file, recorded.as_json())
             run.config = recorded
         else:
             for rest in (run.episodes_file, run.timings_file, run.faults_file):
@@ -226,8 +229,13 @@ def _refuse_differences(path: Path, recorded: RunConfig, wanted: JsonObject) -> 
 
 
 def _differences(recorded: RunConfig, wanted: JsonObject) -> list[str]:
-    """Return the differences of a run from settings, which may lack the model's."""
+    """Return the differences of a run from settings, which may lack the model's.
+
+    A run whose given-up episodes are excluded may go on as one in which they are failures.
+    """
     there = recorded.as_json()
+    if wanted.get("on_error") == "fail":
+        there |= {"on_error": "fail"}
     if "model_identity" not in wanted:  # no model has been loaded yet
         there = {name: value for name, value in there.items() if name not in _MODEL_FIELDS}
         if there.get("opponent") is not None:

@@ -11,11 +11,12 @@ fifth of the memory: metrics are computed over all turns of a run.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Finish
+from ragen_bench.runs.faults import LONGEST_REASON
 from ragen_envs.core.drawn import draw_key
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat, ResponseFormat
@@ -28,10 +29,21 @@ except ImportError as missing:
 SCHEMA = 1
 Key = tuple[str, str, int, int]
 """Environment, split, index and sample of an episode, unique in its run."""
-Outcome = Literal["success", "failure", "ended", "truncated", "invalid_format", "context_overflow"]
+Outcome = Literal[
+    "success",
+    "failure",
+    "ended",
+    "truncated",
+    "invalid_format",
+    "context_overflow",
+    "given_up",
+]
 """End of an episode: solved; ended by the rules unsolved, or where success is not reported; by the
-budget, with or without a response in a valid format; or by the model's context limit. All of them
-count in every metric."""
+budget, with or without a response in a valid format; by the model's context limit; or by a fault of
+its server, where these count as failures. All of them count in every metric."""
+OnError = Literal["exclude", "fail"]
+"""How an episode counts whose server failed: in no metric, until it is played; or as a failure."""
+ON_ERROR: tuple[OnError, ...] = get_args(OnError)
 
 LARGEST = 10**15
 """Beyond every number of a run, and small enough for finite sums."""
@@ -133,6 +145,7 @@ class RunConfig(Document):
     history: Count | None = None
     constrained: Flag
     pictures: Flag = False
+    on_error: OnError = "exclude"
     prompt_hash: Text
     envs: Annotated[list[ChosenEnv], Field(min_length=1, fail_fast=True)]
     versions: JsonObject
@@ -256,6 +269,7 @@ class EpisodeRecord:
         opponent: Counts of the opponent's replies.
         turns: The turns.
         final_observation: Observation after the last turn.
+        error: Reason why the episode was given up; "" if it was not.
     """
 
     env: Text
@@ -273,6 +287,7 @@ class EpisodeRecord:
     opponent: ReplyCounts | None = None
     turns: Annotated[list[TurnRecord], Field(fail_fast=True)]
     final_observation: Text
+    error: Annotated[Text, Field(max_length=LONGEST_REASON)] = ""
 
     @property
     def key(self) -> Key:
@@ -286,10 +301,10 @@ class EpisodeRecord:
             value = getattr(self, name)
             if name == "turns":
                 value = [turn.as_json() for turn in self.turns]
-            elif name == "opponent":
-                if value is None:
+            elif name in ("opponent", "error"):
+                if not value:
                     continue
-                value = value.as_json()
+                value = value.as_json() if name == "opponent" else value
             episode["return" if name == "episode_return" else name] = value
         return episode
 

@@ -136,6 +136,8 @@ def _compare(
     for side in (a, b):
         if side.recorded != (planned := side.run.config.planned):
             notes.append(f"{side.letter} is incomplete: {side.recorded} of {planned} episodes")
+        if given_up := sum(each.outcome == "given_up" for each in side.run.episodes()):
+            notes.append(f"{side.letter} has {given_up} given-up episodes, which count as failures")
     for name in {**a.episodes, **b.episodes}:
         ours, theirs = a.episodes.get(name, {}).keys(), b.episodes.get(name, {}).keys()
         if ours != theirs:

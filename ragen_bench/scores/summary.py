@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal
 
 from ragen_bench.environments import reply_counts
@@ -18,6 +19,7 @@ from ragen_bench.models.random_player import RandomPlayer, find_random_player
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import pair_with_rule
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.faults import count_causes
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import ChosenEnv, EpisodeRecord, Indices, Key, RunConfig
 from ragen_bench.scores.cost import Prices, compute_cost
@@ -45,7 +47,7 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> JsonObject:
     is raised if the key of a sealed split is missing, or the run names a random player that the
     user did not name.
     """
-    faults = {fault.key for fault in run.faults()}
+    faults = {fault.key: fault.reason for fault in run.faults()}
     return compute_summary(run.config, run.episodes(), run.seconds(), faults, prices)
 
 
@@ -71,13 +73,13 @@ def compute_summary(
     config: RunConfig,
     recorded: Iterable[EpisodeRecord],
     seconds: Mapping[str, float],
-    faults: Set[Key] = frozenset(),
+    faults: Mapping[Key, str] = MappingProxyType({}),
     prices: Prices | None = None,
 ) -> JsonObject:
     """Return the content of summary.json; see `summarise`.
 
     The episodes, at least one, are read as a stream; `seconds` are their durations by environment,
-    and `faults` the keys of those that failed at a server at least once.
+    and `faults` the latest reasons of those that failed at a server at least once.
     """
     if config.split == "sealed" and (key := open_key()) != config.sealed_key_hash:
         raise UserError(
@@ -91,13 +93,19 @@ def compute_summary(
             "run began; restore it, or evaluate again with another --out"
         )
     episodes: dict[str, list[EpisodeRecord]] = {env.id: [] for env in config.envs}
-    finished = set()
+    unplayed = dict(faults)
     for episode in recorded:
         episodes[episode.env].append(drop_texts(episode))
-        finished.add(episode.key)
+        unplayed.pop(episode.key, None)
+    reasons = {
+        env: [reason for key, reason in unplayed.items() if key[0] == env]
+        + [episode.error for episode in played if episode.outcome == "given_up"]
+        for env, played in episodes.items()
+    }
     rows = [
         {
             **_row(env, episodes[env.id], config, random_player),
+            **({"given_up": causes} if (causes := count_causes(reasons[env.id])) else {}),
             "seconds": round(seconds.get(env.id, 0.0), 2),
         }
         for env in config.envs
@@ -106,6 +114,7 @@ def compute_summary(
     # Environments have equal weights; without one of them there is no suite score.
     scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
     mean = mean_of(scaled) if len(scaled) == len(config.envs) else None
+    causes = count_causes(reason for listed in reasons.values() for reason in listed)
     return {
         "model": config.model,
         **({"opponent": config.opponent.model} if config.opponent else {}),
@@ -113,7 +122,8 @@ def compute_summary(
         "split": config.split,
         "episodes": sum(row["episodes"] for row in rows),
         "planned": config.planned,
-        "infra_faults": len(faults - finished),
+        "infra_faults": len(unplayed),
+        **({"given_up": causes} if causes else {}),
         "suite_score": mean and round_value(mean.value),
         "suite_score_interval": mean and round_interval(mean.interval),
         "cost": prices and _cost(config, rows, prices),

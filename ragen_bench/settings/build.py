@@ -19,6 +19,7 @@ from ragen_bench.models.prompt import History
 from ragen_bench.models.provider import find_provider, prefixes_where
 from ragen_bench.models.random_player import import_random_player
 from ragen_bench.opponents.opponent import Opponent
+from ragen_bench.runs.schema import ON_ERROR
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.settings.run_names import DEFAULT_MAX_TOKENS
 from ragen_bench.suites import (
@@ -68,6 +69,7 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
     split = find_choice("split", options.split, SPLITS)
     if options.draw is not None and split != "drawn":
         raise UserError(f"--draw goes with --split drawn, not with --split {split}")
+    on_error = find_choice("--on-error", options.on_error, ON_ERROR)
     history, server = _parse_history(options.history), server_of(options)
     opponent, isolation = opponent_of(options, opponent_format), isolation_of(options, split)
     # Files and modules of the user last: a wrong option is reported before them.
@@ -94,6 +96,7 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
         isolation=isolation,
         draw=draw,
         pictures=options.pictures,
+        on_error=on_error,
     )
 
 

@@ -98,6 +98,9 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
     pictures: Annotated[
         bool, Option(None, "show boards as pictures instead of text, to a vision model")
     ] = False
+    on_error: Annotated[
+        str, Option("NAME", "episodes whose server failed: exclude, or fail to score them 0")
+    ] = "exclude"
     opponent: Annotated[str | None, Option("MODEL", "the opponent, in games that need one")] = None
     opponent_format: Annotated[
         str | None, Option("NAME", "format of the opponent (default: as --format)")

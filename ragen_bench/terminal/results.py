@@ -10,10 +10,13 @@ from rich.text import Text
 
 from ragen_bench.analysis import analyse
 from ragen_bench.environments import describe_replies, reference_note
+from ragen_bench.episodes.form_rate import FormRate
 from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.formats import figure, short
 from ragen_bench.pages.report import write_report
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.faults import describe_causes
+from ragen_bench.runs.schema import RunConfig
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import Estimate
@@ -28,6 +31,10 @@ _CAPTION = (
     "success: % of episodes. norm.: 0 = random player, 1 = oracle. form, action: % of turns with "
     "a valid format, with valid actions. s: seconds."
 )
+
+
+_GIVEN_UP = "given up"
+"""Column of the episodes that a server left unfinished, in a table with such episodes."""
 
 
 def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[JsonObject, Path]:
@@ -45,7 +52,7 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> JsonObj
     console.print(summary_table(summary, run.config.constrained))
     for line in reference_lines(summary):
         console.print(line)
-    lines = _summary_lines(summary, run.config.max_tokens)
+    lines = [*_summary_lines(summary, run.config), *_form_lines(summary, run)]
     for line in (*lines, f"Run     {run.path}", f"Report  {report}"):
         console.print(line, soft_wrap=True)
     return summary
@@ -58,9 +65,10 @@ def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTabl
     opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
     model = visible(summary["model"])
     title = f"{model}{opponent} on {suite}, {summary['split']} split{constraint}"
-    table = MetricsTable(title, _caption(summary), _COLUMNS)
+    columns = (*_COLUMNS, _GIVEN_UP) if "given_up" in summary else _COLUMNS
+    table = MetricsTable(title, _caption(summary), columns)
     for row in summary["envs"]:
-        table.add_row(short(row["env"]), *_model_cells(row))
+        table.add_row(short(row["env"]), *_model_cells(row), *_given_up_cells(row, columns))
         for player in ("random", "oracle"):
             if row[player]:
                 table.add_row(f"  {_player_name(player, row)}", *_baseline_cells(row, player))
@@ -71,14 +79,17 @@ def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
     """Return a table of models on the same instances, between random player and oracle."""
     suite = visible(summaries[0]["suite"]) or "chosen environments"
     title = f"{suite}, {summaries[0]['split']} split"
-    table = MetricsTable(title, f"-: not played. {_CAPTION}", _COLUMNS)
+    given_up = any("given_up" in summary for summary in summaries)
+    columns = (*_COLUMNS, _GIVEN_UP) if given_up else _COLUMNS
+    table = MetricsTable(title, f"-: not played. {_CAPTION}", columns)
     for first in summaries[0]["envs"]:
         table.add_row(short(first["env"]))
         table.add_row("  random", *_baseline_cells(first, "random"))
         for summary in summaries:
             rows = {row["env"]: row for row in summary["envs"]}
             row = rows.get(first["env"])
-            table.add_row(f"  {visible(summary['model'])}", *(_model_cells(row) if row else "--"))
+            cells = [*_model_cells(row), *_given_up_cells(row, columns)] if row else "--"
+            table.add_row(f"  {visible(summary['model'])}", *cells)
         table.add_row(f"  {_player_name('oracle', first)}", *_baseline_cells(first, "oracle"))
     return table
 
@@ -105,6 +116,11 @@ def _model_cells(row: JsonObject) -> list[str]:
     ]
 
 
+def _given_up_cells(row: JsonObject, columns: Sequence[str]) -> list[str]:
+    """Return the number of given-up episodes, in a table with a column for it."""
+    return [str(sum(row.get("given_up", {}).values()))] * (_GIVEN_UP in columns)
+
+
 def _success_cells(row: JsonObject) -> tuple[str, str]:
     """Return success and its interval; dashes where the environment does not report success."""
     if row["success"] is None:
@@ -122,8 +138,19 @@ def _caption(summary: JsonObject) -> str:
     return f"{name} {fixed(score, 3)} [{low}, {high}].\n{_CAPTION}"
 
 
-def _summary_lines(summary: JsonObject, max_tokens: int) -> Iterator[str]:
-    """Yield the lines on environments without success, on opponents, cut responses and cost."""
+def _form_lines(summary: JsonObject, run: RunDirectory) -> Iterator[str]:
+    """Yield a line on why most answers are out of form, if they are."""
+    if not any((row["format_valid"] or 0) < 1 for row in summary["envs"]):
+        return
+    rate = FormRate(run.config)
+    for turn in (turn for episode in run.episodes() for turn in episode.turns):
+        rate.add(turn, turn.format_is_valid)
+    if rate.report:
+        yield rate.report
+
+
+def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
+    """Yield the lines on returns, opponents, cut responses, cost and given-up episodes."""
     for row in summary["envs"]:
         if row["success"] is None:
             low, high = (fixed(bound, 3) for bound in row["return_interval"])
@@ -139,15 +166,22 @@ def _summary_lines(summary: JsonObject, max_tokens: int) -> Iterator[str]:
                 f"which {describe_replies(row['env'], row['opponent'])}; the rule answered random "
                 "and oracle"
             )
-    if truncation := describe_truncation(summary, max_tokens):
+    if truncation := describe_truncation(summary, config.max_tokens):
         yield truncation
     if (cost := summary["cost"]) and cost["amount"]:
         yield f"Cost    {figure(cost['amount'])} {cost['currency']}"
+    causes = f" ({describe_causes(summary['given_up'])})" if "given_up" in summary else ""
+    faults = summary["infra_faults"]
+    if failed := sum(summary.get("given_up", {}).values()) - faults:
+        yield f"Given up: {failed} episodes count as failures, since a server failed{causes}"
     if summary["episodes"] < summary["planned"]:
         line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
-        if faults := summary["infra_faults"]:
-            line += f"; {faults} could not be played (see faults.jsonl) and count in no metric"
-        yield f"{line}. The same command resumes the run."
+        if faults:
+            line += (
+                f"; {faults} could not be played (see faults.jsonl) and count in no metric{causes}"
+            )
+        again = " With --on-error fail they count as failures." if faults else ""
+        yield f"{line}. The same command resumes the run.{again}"
 
 
 def reference_lines(summary: JsonObject) -> list[str]:

@@ -107,6 +107,7 @@ class Figures:
     suite_score: Figure | None
     suite_interval: Annotated[Interval | None, Field(alias="suite_score_interval")]
     rows: Annotated[tuple[Row, ...], Field(alias="envs")]
+    given_up: dict[Text, Positive] | None = None
 
     def __post_init__(self) -> None:
         _check_both(self.suite_score, self.suite_interval)

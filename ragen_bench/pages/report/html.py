@@ -175,7 +175,7 @@ class Pack:
 def _select_fields(episode: EpisodeRecord) -> JsonObject:
     """Return the fields that the page shows, an opponent's replies and their counts in words."""
     fields = episode.as_json()
-    selected = {name: fields[name] for name in _FIELDS}
+    selected = {name: fields[name] for name in (*_FIELDS, *(["error"] if episode.error else []))}
     if "opponent" not in fields:
         return selected
     game = find_class(fields["env"])

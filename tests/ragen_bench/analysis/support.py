@@ -4,7 +4,7 @@ from ragen_bench.analysis import Failure, find_failure, replay_episode
 from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.replay import Replayer
-from ragen_bench.models import Completion
+from ragen_bench.models import Completion, RequestFailure
 from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.specification import config_problem
 from ragen_bench.suites import held_out_size, make_env
@@ -57,13 +57,16 @@ def turns(script):
 
 
 def record(env, index, answers, sample=0, form="plain"):
-    """Return the record of an episode; the answers are texts, completions, or "oracle"."""
+    """Return the record of an episode; the answers are texts, outcomes, or "oracle"."""
     made = make_env(f"ragen/{env}-v0", "test", form)
     episode = Episode(Task(f"ragen/{env}-v0", "test", index, sample), 0, made, form)
     scripted = iter([] if answers == "oracle" else answers)
     while not episode.over:
         answer = oracle_answer(made) if answers == "oracle" else next(scripted)
-        episode.take(answer if isinstance(answer, Completion) else Completion(answer))
+        if isinstance(answer, RequestFailure):
+            episode.give_up(answer.reason)
+        else:
+            episode.take(answer if isinstance(answer, Completion) else Completion(answer))
     assert next(scripted, None) is None, "answers beyond the end"
     return episode.record()
 

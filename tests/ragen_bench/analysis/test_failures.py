@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from ragen_bench.analysis.failures import COMMON, find_labeler, find_labels
-from ragen_bench.models import Completion
+from ragen_bench.models import Completion, RequestFailure
 from ragen_envs.core.failures import FailureLabeler
 from ragen_envs.registration import GAMES, IDS
 from tests.ragen_bench.analysis.support import check, played
@@ -22,6 +22,7 @@ FORMS = [
     ("Sokoban", [UNKNOWN, NO_FORM, IN_FORM, UNKNOWN, IN_FORM], ("illegal_action", 1)),
     ("Sokoban", [NO_ROOM], ("context_overflow", 1)),
     ("Sokoban", [NO_FORM, NO_FORM, NO_ROOM], ("context_overflow", 3)),
+    ("Sokoban", [NO_FORM, RequestFailure("asleep")], ("given_up", 2)),
     ("FrozenLake", [NO_FORM] * 5, ("broken_format", 1)),
     ("Bandit", [CUT], ("cut_off", 1)),
     ("Bandit", [UNKNOWN], ("illegal_action", 1)),

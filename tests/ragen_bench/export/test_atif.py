@@ -10,7 +10,8 @@ from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.export.atif import export
 from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
-from ragen_bench.models import Completion, resolve
+from ragen_bench.models import Completion, RequestFailure, resolve
+from ragen_bench.models.base import CallEngine
 from ragen_bench.models.prompt import FIRST, opening
 from ragen_bench.runs.directory import read_run
 from ragen_bench.third_party import register_environment
@@ -142,6 +143,26 @@ def test_a_broken_run_leaves_nothing(tmp_path):
     with pytest.raises(UserError, match="line 21"):
         export(read_run_episodes(run), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_an_episode_without_a_turn_has_its_first_observation_and_its_error(tmp_path):
+    class Failing(Talker):
+        def engine(self, sampling):
+            return CallEngine(lambda requests: [self.fail(request) for request in requests])
+
+        def fail(self, request):
+            if request.key.startswith("ragen/Bandit-v0/val/0/0/"):
+                return RequestFailure("asleep: HTTP 500")
+            return Completion("<answer>nothing</answer>")
+
+    run = finished(tmp_path / "run", Failing(), on_error="fail")
+    export(read_run_episodes(run), tmp_path / "out")
+    text = (tmp_path / "out" / "ragen_Bandit-v0_val_00000_000.json").read_text()
+    trajectory = Trajectory.model_validate(json.loads(text))
+    assert [step.source for step in trajectory.steps] == ["system", "user", "agent", "user"]
+    assert trajectory.steps[-1].message.startswith(FIRST)
+    assert trajectory.extra["outcome"] == "given_up"
+    assert trajectory.extra["error"] == "asleep: HTTP 500"
 
 
 def test_the_command(tmp_path):

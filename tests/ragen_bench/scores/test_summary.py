@@ -129,9 +129,8 @@ def test_seconds_and_faults_are_those_of_the_run(small, random_model, tmp_path):
     episodes = list(run.episodes())
     first, second, third = (env.id for env in run.config.envs)
     cut = episodes.pop()
-    summary = compute_summary(
-        run.config, episodes, {first: 1.2345, second: 20.0}, {episodes[0].key, cut.key}
-    )
+    faults = {episodes[0].key: "HTTP 502", cut.key: "HTTP 503"}
+    summary = compute_summary(run.config, episodes, {first: 1.2345, second: 20.0}, faults)
     assert {row["env"]: row["seconds"] for row in summary["envs"]} == {
         first: 1.23,
         second: 20.0,
@@ -139,6 +138,7 @@ def test_seconds_and_faults_are_those_of_the_run(small, random_model, tmp_path):
     }
     # The other episode was played in the end.
     assert summary["infra_faults"] == 1
+    assert summary["given_up"] == summary["envs"][-1]["given_up"] == {"HTTP 503": 1}
     assert (summary["episodes"], summary["planned"]) == (159, 160)
     assert (summary["model"], summary["suite"], summary["split"]) == ("random", "", "test")
     assert "opponent" not in summary

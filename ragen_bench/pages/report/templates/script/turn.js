@@ -54,6 +54,7 @@ function drawTurn(episode, number, pattern, sent = null) {
     right.append(makeHeading("Result"), drawMetrics(turn, returnSoFar), ...drawFlags(findFlags(turn), "Remarks"), ...drawPrompt(sent));
   } else {
     right.append(makeHeading("The end"), make("p", {}, `${words(episode.outcome)}, return ${formatSigned(episode.return)}${scoreOf(episode)}`));
+    if (episode.error) right.append(make("p", {}, episode.error));
     if (episode.opponent) right.append(...drawOpponentEnd(episode.opponent));
   }
   return make("div", { class: "turn" }, left, right);

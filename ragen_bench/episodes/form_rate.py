@@ -1,0 +1,125 @@
+"""The rate of answers in form, and why the others are not: said while a run plays."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Literal, Protocol
+
+from ragen_bench.models.base import Completion
+from ragen_bench.runs.schema import TurnRecord
+from ragen_envs.core.protocol import AnswerFormat
+
+FormProblem = Literal["cut", "empty", "marks", "missing", "broken"]
+_SCRIPTED = ("random", "oracle")
+"""Players whose answers have the form, or are those of the user's own function."""
+_LEAST = 10
+"""Answers before a rate is judged."""
+_OPENS = {"think": "<answer>", "answer": "<answer>", "tools": "<tool_call>", "plain": ""}
+_ELSE = {"think": "answer", "answer": "plain", "tools": "answer", "plain": "answer"}
+"""The format to try where answers lack the form of another one."""
+_MARKS = re.compile(
+    r"[<\[◁|]{1,2}[/|]?(?:\w+[:_])?(?:think|thought|reason|channel|analysis|thinking)\w*[|▷>\]]{1,2}",
+    re.IGNORECASE,
+)
+_FORMS_OWN = re.compile("</?think>")
+
+
+def find_form_problem(answer: str, finish: str, form: AnswerFormat) -> FormProblem:
+    """Return why an answer is out of form: the most likely reason of several."""
+    if finish == "length":
+        return "cut"
+    if not answer.strip():
+        return "empty"
+    if _find_mark(answer, form):
+        return "marks"
+    return "broken" if _OPENS[form] and _OPENS[form] in answer else "missing"
+
+
+def _find_mark(answer: str, form: AnswerFormat) -> str:
+    """Return the first mark of thoughts that the format does not know, "" if there is none."""
+    found = (match[0] for match in _MARKS.finditer(answer))
+    return next((mark for mark in found if form == "tools" or not _FORMS_OWN.fullmatch(mark)), "")
+
+
+class Settings(Protocol):
+    """The settings of a run or an evaluation that decide on the form of its answers."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+
+    @property
+    def response_format(self) -> AnswerFormat:
+        """Format of the answers."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Token limit of an answer."""
+
+
+class FormRate:
+    """Counts answers and those out of form, whose reports say what to do about the others."""
+
+    def __init__(self, settings: Settings, option: str = "--format") -> None:
+        self._form, self._max_tokens = settings.response_format, settings.max_tokens
+        self._is_scripted = settings.model in _SCRIPTED
+        self._option = option
+        self._mark = ""
+        self._problems: Counter[FormProblem] = Counter()
+        self.answers = 0
+        self._reported = False
+
+    def add(self, turn: TurnRecord | Completion, is_valid: bool | None) -> None:
+        """Count an answer; None where a third-party environment does not report its form."""
+        text = turn.text if isinstance(turn, Completion) else turn.answer
+        self.answers += 1
+        if is_valid is not False:
+            return
+        problem = find_form_problem(text, turn.finish, self._form)
+        self._problems[problem] += 1
+        if problem == "marks":
+            self._mark = self._mark or _find_mark(text, self._form)
+
+    @property
+    def report(self) -> str:
+        """The line on a low rate: of at least ten answers, less than half in form; else ""."""
+        bad = self._problems.total()
+        is_low = self.answers >= _LEAST and 2 * bad > self.answers and not self._is_scripted
+        return self.describe() if is_low else ""
+
+    def report_once(self) -> str:
+        """Return the line on a low rate the first time that there is one, "" afterwards."""
+        line = "" if self._reported else self.report
+        self._reported = bool(self._reported or line)
+        return line
+
+    def describe(self) -> str:
+        """Return the causes of answers out of form with what to do, "" if there are none."""
+        if not self._problems:
+            return ""
+        ordered = sorted(self._problems.items(), key=lambda item: (-item[1], item[0]))
+        bad, words = self._problems.total(), self._words()
+        advice = words[ordered[0][0]][1]
+        if len(ordered) == 1:
+            return f"{bad} of {self.answers} answers {words[ordered[0][0]][0]}; {advice}"
+        parts = ", ".join(f"{count} {words[problem][0]}" for problem, count in ordered)
+        return f"{bad} of {self.answers} answers are out of form: {parts}; {advice}"
+
+    def _words(self) -> dict[FormProblem, tuple[str, str]]:
+        """Return each problem in words, and what to do about it."""
+        opens = _OPENS[self._form]
+        other = f"run doctor, or try {self._option} {_ELSE[self._form]}"
+        lacks = {"tools": "made no call of a function", "plain": "are not in the form of the game"}
+        return {
+            "cut": (
+                f"were cut at {self._max_tokens} tokens",
+                f"raise --max-tokens, or {other}"
+                if self._form == "think"
+                else "raise --max-tokens, or run doctor",
+            ),
+            "empty": ("were empty", "run doctor, and check the model's chat template"),
+            "marks": (f"think in marks that are not read here, such as {self._mark}", other),
+            "missing": (lacks.get(self._form, f"had no {opens}"), other),
+            "broken": (f"had {opens} and not the whole form around it", other),
+        }
