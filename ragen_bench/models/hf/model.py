@@ -26,6 +26,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 try:
     import torch
 
+    from ragen_bench.models.hf.quick_import import import_transformers
+
+    import_transformers()
     from ragen_bench.models.hf.decoding import Decoder
     from ragen_bench.models.hf.loading import LoadedModel, load
     from ragen_bench.models.hf.sampling import Generation, make_stream

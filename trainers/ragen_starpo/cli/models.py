@@ -58,7 +58,10 @@ class SmallModel(Command):
 
     def run(self) -> int:
         """Write the model and print its size."""
+        from ragen_bench.models.hf.quick_import import import_transformers
         from ragen_bench.terminal.console import plain_console
+
+        import_transformers()
         from ragen_starpo.engine.quiet import libraries_quiet
         from ragen_starpo.made_folder import MadeFolder
         from ragen_starpo.small_model import Shape, make_small_model
@@ -116,8 +119,11 @@ class WarmStart(Command):
 
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
+        from ragen_bench.models.hf.quick_import import import_transformers
         from ragen_bench.suites import response_format_of
         from ragen_bench.terminal.console import plain_console
+
+        import_transformers()
         from ragen_starpo.warm_start import warm_start
 
         settings = WarmStartSettings(

@@ -109,10 +109,13 @@ class Local(TrainingCommand):
 
     def run(self) -> int:
         """Train, and print the paths of the models."""
+        from ragen_bench.models.hf.quick_import import import_transformers
         from ragen_starpo.cli.models import model_folder
         from ragen_starpo.engine.computing import check_one_process
-        from ragen_starpo.local.train import train
         from ragen_starpo.recipes.recipe import read_recipe
+
+        import_transformers()
+        from ragen_starpo.local.train import train
 
         recipe = read_recipe(self.recipe, self.settings)
         check_one_process(recipe.cluster)
