@@ -5,7 +5,7 @@ The label is the first of these that applies:
 1. `given_up`, `context_overflow`;
 2. a decisive failure of the game, such as a box that can no longer reach a target;
 3. if at least half of the turns ran no action, the most frequent reason of `gave_nothing`,
-   `cut_off`, `broken_format` and `illegal_action`, in this order for ties;
+   `cut_off`, `broken_format`, `illegal_action` and `filtered`, in this order for ties;
 4. `no_op_loop`, then `revisited_states`;
 5. the game's default failure, when the budget ran out.
 """
@@ -31,11 +31,13 @@ COMMON = {
     "form.",
     "illegal_action": "At least half of the turns came to nothing, mostly as the answer named no "
     "known action.",
+    "filtered": "At least half of the turns came to nothing, mostly as the provider's filter or "
+    "the model's refusal ended the answer.",
     "no_op_loop": "Two turns in a row ran actions and changed nothing.",
     "revisited_states": "A turn led back to a state that an earlier turn, or itself, began with.",
     "out_of_budget": "Turns or actions ran out; from this turn on no play could have won in time.",
 }
-_NOTHING = ("gave_nothing", "cut_off", "broken_format", "illegal_action")
+_NOTHING = ("gave_nothing", "cut_off", "broken_format", "illegal_action", "filtered")
 EXTERNAL_LABELS = {
     "lost": "The environment ended the episode without success.",
     "out_of_turns": "The turns ran out before the episode was a success.",
@@ -118,6 +120,8 @@ def _find_idle_reason(step: ReplayedTurn) -> str | None:
     """Return the reason why a turn ran no action; None if it ran one."""
     if step.actions:
         return None
+    if step.turn.finish == "filtered":
+        return "filtered"
     if not step.turn.answer.strip():
         return "gave_nothing"
     if step.turn.format_is_valid is None and step.turn.finish != "length":

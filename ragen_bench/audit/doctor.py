@@ -202,6 +202,8 @@ def _check_answers(completions: Sequence[Completion], option: str) -> _Result:
         return "FAIL", "a first request does not fit into its context"
     empty = sum(not completion.text.strip() for completion in completions)
     counts = f"{len(completions) - empty} of {len(completions)} questions"
+    if filtered := sum(completion.finish == "filtered" for completion in completions):
+        return "warn", f"{counts}; {filtered} stopped by the provider's filter, or refused"
     if empty == len(completions) and any(completion.reasoning for completion in completions):
         return (
             "FAIL",
@@ -248,10 +250,10 @@ def _check_limit(side: _Side, completions: Sequence[Completion]) -> _Result:
     sampling = side.evaluation.sampling
     if find_provider(side.evaluation.model).user_code:
         return "ok", "not checked: agents do not receive it"
-    if not any(completion.completion_tokens for completion in completions):
+    if not any(c.completion_tokens and not c.tokens_estimated for c in completions):
         return "ok", "not checked: the model reports no token counts"
     few = replace(sampling, max_tokens=_FEW_TOKENS, constrain=False)
-    most = max(completion.completion_tokens for completion in completions)
+    most = max(c.completion_tokens for c in completions if not c.tokens_estimated)
     short = ask_all(side.model, side.requests[:1], few)[0].completion_tokens
     for tokens, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
         if tokens > allowed:

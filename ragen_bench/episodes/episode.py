@@ -140,6 +140,8 @@ class Episode:
             reply = _without_thoughts(completion, game.seat.response_format, "opponent")
             (answer, text), self._question = question, None
             self._end_turn(answer, partial(game.step_with, reply=reply.text))
+            estimate = {"tokens_estimated": True} if reply.tokens_estimated else {}
+            extra: dict[str, Any] = {**game.reply_record, **estimate}
             self._turns[-1].opponent = Reply(
                 observation=text,
                 answer=reply.text,
@@ -147,7 +149,7 @@ class Episode:
                 finish=reply.finish,
                 prompt_tokens=reply.prompt_tokens,
                 completion_tokens=reply.completion_tokens,
-                **game.reply_record,
+                **extra,
             )
             return
         answer = _without_thoughts(completion, self._format, "player")
@@ -186,6 +188,7 @@ class Episode:
                 finish=completion.finish,
                 prompt_tokens=completion.prompt_tokens,
                 completion_tokens=completion.completion_tokens,
+                tokens_estimated=completion.tokens_estimated,
             )
         )
         self._observations.append(observation)

@@ -106,10 +106,11 @@ def _give(episode: Episode, answer: TurnRecord | Reply, path: str) -> None:
     """Give an episode the recorded response of the side that responds next."""
     # The tokens are the model's own count, which no replay can know.
     tokens = answer.prompt_tokens, answer.completion_tokens
+    estimated = answer.tokens_estimated
     if answer.finish == "context":
         raise UnplayableError(f'{path}.finish: recorded "context", which leaves no answer')
     try:
-        episode.take(Completion(answer.answer, *tokens, answer.finish, answer.reasoning))
+        episode.take(Completion(answer.answer, *tokens, answer.finish, answer.reasoning, estimated))
     except UserError as error:
         raise UnplayableError(f"{path}.reasoning: {error}") from None
 

@@ -81,7 +81,8 @@ class Plausibility:
             self._responses += 1
             self._uncounted += turn.prompt_tokens == turn.completion_tokens == 0
             short = 0 < turn.completion_tokens < self._config.max_tokens
-            self._cut_short += turn.finish == "length" and short
+            is_cut = turn.finish == "length" and not turn.tokens_estimated
+            self._cut_short += is_cut and short
         if not episode.turns:
             return
         if len(self._oracle_plan) >= _MIN_PLAN:

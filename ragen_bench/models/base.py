@@ -11,9 +11,10 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_envs.core.protocol import AnswerFormat, FreeText, Player
 
-Finish = Literal["stop", "length", "context"]
-"""Why a completion ended: by itself or at the stop text, at its token limit, or before it began
-because the conversation leaves no room for it in the model's context."""
+Finish = Literal["stop", "length", "context", "filtered"]
+"""Why a completion ended: by itself or at the stop text, at its token limit, before it began
+because the conversation leaves no room for it in the model's context, or by a filter of the
+provider's or the model's refusal."""
 Side = Literal["player", "opponent"]
 """Who answers a request: the model that is scored, or its opponent."""
 OPPONENT_SUFFIX = "/opponent"
@@ -126,6 +127,8 @@ class Completion:
         completion_tokens: Tokens that were sampled, including the end-of-turn token.
         finish: Why it ended; with "context" the text is empty.
         reasoning: Thoughts that a server reports separately from the text.
+        tokens_estimated: Whether the completion's tokens are estimated.
+        message: The server's message in a conversation with calls, to be sent back unread.
     """
 
     text: str
@@ -133,6 +136,8 @@ class Completion:
     completion_tokens: int = 0
     finish: Finish = "stop"
     reasoning: str = ""
+    tokens_estimated: bool = False
+    message: JsonObject | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,7 @@ class Reply(Document):
     finish: Finish
     prompt_tokens: Count
     completion_tokens: Count
+    tokens_estimated: Flag = False
 
 
 class ReplyCounts(Document):
@@ -222,6 +223,7 @@ class TurnRecord:
         finish: Reason why the model stopped.
         prompt_tokens: Tokens read.
         completion_tokens: Tokens generated.
+        tokens_estimated: Whether those generated are estimated; left out of the file if not.
         opponent: The opponent's part of the turn, if it was asked.
     """
 
@@ -239,11 +241,14 @@ class TurnRecord:
     finish: Finish
     prompt_tokens: Count
     completion_tokens: Count
+    tokens_estimated: Flag = False
     opponent: Reply | None = None
 
     def as_json(self) -> JsonObject:
         """Return the turn as in a line of episodes.jsonl."""
         turn = {name: getattr(self, name) for name in _TURN}
+        if self.tokens_estimated:
+            turn["tokens_estimated"] = True
         if self.opponent:
             turn["opponent"] = self.opponent.as_json()
         return turn
@@ -335,4 +340,5 @@ class Fault:
 
 
 _EPISODE = [field.name for field in fields(EpisodeRecord)]
-_TURN = [field.name for field in fields(TurnRecord) if field.name != "opponent"]
+_OPTIONAL = ("tokens_estimated", "opponent")
+_TURN = [field.name for field in fields(TurnRecord) if field.name not in _OPTIONAL]

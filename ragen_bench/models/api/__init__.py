@@ -29,6 +29,7 @@ def load_openai(name: str, settings: ModelSettings) -> Model:
     form="anthropic/NAME",
     help="a model of Anthropic, by its own protocol",
     extra="providers",
+    tools=True,
     top_p=True,
     seeded=False,
     served=True,
@@ -45,6 +46,7 @@ def load_anthropic(name: str, settings: ModelSettings) -> Model:
     form="google/NAME",
     help="a model of Google, by its own protocol",
     extra="providers",
+    tools=True,
     top_p=True,
     served=True,
 )

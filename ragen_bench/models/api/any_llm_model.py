@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn, get_args
 
 from ragen_bench.errors import UserError, described, missing_extra
@@ -16,8 +16,10 @@ from ragen_bench.models.api.errors import (
     raise_error_response,
     raise_rejection,
 )
-from ragen_bench.models.api.options import SERVER_KEY, ServerKey, ServerOptions, check_url, read_key
-from ragen_bench.models.api.response import make_client
+from ragen_bench.models.api.native import convert_anthropic, convert_google
+from ragen_bench.models.api.options import SERVER_KEY, ServerOptions, check_url, read_key
+from ragen_bench.models.api.response import REPLIES, make_client
+from ragen_bench.models.api.returned import NATIVE, NO_ANSWER
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.api.server_model import ServerModel
 from ragen_bench.models.base import Message
@@ -26,7 +28,7 @@ from ragen_bench.models.provider import find_provider
 try:
     import httpx
     from any_llm import AnyLLM
-    from any_llm.exceptions import AnyLLMError, InvalidRequestError, UnsupportedParameterError
+    from any_llm.exceptions import InvalidRequestError, UnsupportedParameterError
     from any_llm.types.completion import ReasoningEffort
 except ImportError as missing:
     raise missing_extra(missing, "providers") from missing
@@ -37,17 +39,23 @@ class _Protocol(NamedTuple):
     key_variable: str
     url_variable: str
     url: str
+    convert: Callable[[JsonObject], JsonObject]
 
 
 _PROTOCOLS = {
     "anthropic": _Protocol(
-        "anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "https://api.anthropic.com"
+        "anthropic",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+        "https://api.anthropic.com",
+        convert_anthropic,
     ),
     "google": _Protocol(
         "gemini",
         "GEMINI_API_KEY",
         "GOOGLE_GEMINI_BASE_URL",
         "https://generativelanguage.googleapis.com",
+        convert_google,
     ),
 }
 
@@ -120,54 +128,55 @@ class AnyLLMModel(ServerModel):
             # Anthropic's newer models take either temperature or top-p.
             if supported.get("top_p") == 1:
                 del supported["top_p"]
+        replies: list[httpx.Response] = []
+        REPLIES.set(replies)
         try:
-            response = await self._client.acompletion(
+            await self._client.acompletion(
                 self._name,
-                [dict(message) for message in messages],
+                [_adapt_message(message) for message in messages],
                 reasoning_effort=self._effort,
                 timeout=self.options.timeout,
                 **supported,
                 **additions,
             )
-        except AnyLLMError as error:
-            _raise_library_error(error, self.url, self.key)
-        except Exception as error:  # a response that the libraries cannot read
-            raise_rejection(error, self.url, self.key)
-            reason = remove_secrets(described(error), self.key)
-            raise RetryableError(reason, answered=True) from error
-        choices = [
-            {
-                "finish_reason": choice.finish_reason,
-                "message": {
-                    "content": choice.message.content,
-                    "reasoning": choice.message.reasoning and choice.message.reasoning.content,
-                },
-            }
-            for choice in response.choices
-        ]
-        names = ("prompt_tokens", "completion_tokens")
-        usage = response.usage and {name: getattr(response.usage, name) for name in names}
-        return json.dumps({"choices": choices, "usage": usage})
+        except Exception as error:  # noqa: BLE001 (of the libraries, which may not read a reply)
+            if not (replies and replies[-1].is_success):
+                self._raise_error(error, replies)
+        body = replies[-1].text
+        try:
+            reply = json.loads(body)
+        except (ValueError, RecursionError):
+            return body
+        return json.dumps(self._protocol.convert(reply)) if isinstance(reply, dict) else body
+
+    def _raise_error(self, error: Exception, replies: Sequence[httpx.Response]) -> NoReturn:
+        """Raise the meaning of an error of the libraries; see `errors.raise_client_error`."""
+        cause = getattr(error, "original_exception", None) or error
+        raise_rejection(cause, self.url, self.key)
+        if not replies:
+            reason = remove_secrets(" ".join(str(error).split()), self.key)
+            if isinstance(error, InvalidRequestError | UnsupportedParameterError):
+                raise RefusedRequestError(f"{self.url} cannot be asked so: {reason}") from error
+            raise RetryableError(remove_secrets(described(cause), self.key)) from error
+        reply = replies[-1]
+        try:
+            body = reply.json()
+        except ValueError:
+            body = reply.text
+        inner = body.get("error", body) if isinstance(body, dict) else body
+        words = describe_response(reply.status_code, inner, self.key)
+        # Google answers an unknown key with 400.
+        is_unknown_key = reply.status_code == 400 and "api key" in words.lower()
+        status = 401 if is_unknown_key else reply.status_code
+        retry_after = reply.headers.get("retry-after", "")
+        raise_error_response(self.url, self.key, status, inner, None, retry_after)
 
 
-def _raise_library_error(error: AnyLLMError, url: str, key: ServerKey) -> NoReturn:
-    """Raise the meaning of an error of any-llm; see `errors.raise_client_error`."""
-    cause = error.original_exception or error
-    raise_rejection(cause, url, key)
-    if error.status_code is None:
-        if isinstance(error, InvalidRequestError | UnsupportedParameterError):
-            reason = remove_secrets(" ".join(str(error).split()), key)
-            raise RefusedRequestError(f"{url} cannot be asked so: {reason}")
-        raise RetryableError(remove_secrets(described(cause), key)) from error
-    body = getattr(cause, "body", None)
-    inner = body.get("error") if isinstance(body, dict) else None
-    words = describe_response(
-        error.status_code, inner or getattr(cause, "message", str(cause)), key
-    )
-    # Google answers an unknown key with 400.
-    is_unknown_key = error.status_code == 400 and "api key" in words.lower()
-    headers = getattr(getattr(cause, "response", None), "headers", {})
-    status = 401 if is_unknown_key else error.status_code
-    names = frozenset(name for name in (error.code, error.error_type) if name)
-    retry_after = headers.get("retry-after", "")
-    raise_error_response(url, key, status, words, names, error.param, retry_after)
+def _adapt_message(message: Message) -> JsonObject:
+    """Return a message as the library takes it; the providers refuse an empty answer."""
+    adapted: JsonObject = {**message}
+    if native := adapted.pop(NATIVE, None):
+        return {"role": adapted["role"], "content": native}
+    if not (adapted["content"] or adapted.get("tool_calls")):
+        adapted["content"] = NO_ANSWER
+    return adapted

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import re
 import time
 from typing import NoReturn
 
 from ragen_bench.errors import UserError, described, missing_extra
 from ragen_bench.models.api.options import ServerKey
+from ragen_bench.models.api.overflow import is_overflow
 from ragen_bench.models.api.secrets import remove_secrets
 
 try:
@@ -22,14 +24,8 @@ _PER_REQUEST = {400, 413, 422}
 """HTTP statuses that may depend on the conversation: a content filter, a limit on its size."""
 _MAX_RETRY_AFTER = 120
 _MAX_WORDS = 200
-_OVERFLOW_CODES = {"context_length_exceeded", "exceed_context_size_error"}
-"""The code of OpenAI and the type of llama.cpp."""
-_OVERFLOW = re.compile(
-    "maximum context length|maximum model length|context length is only"  # vLLM
-    "|longer than the model's context length"  # SGLang, which also uses vLLM's first phrase
-    "|prompt is too long|exceed context limit"  # Anthropic
-    "|exceeds the maximum number of tokens"  # Google
-)
+_FILTERED = re.compile("content_?(filter|policy)|responsibleai|data_?inspection_?failed")
+"""Codes of a filter that refused a conversation, in lower case."""
 LIMIT, NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _OPTIONAL_SETTINGS = ("top_p", "seed", "temperature")
 """Settings that can be left out, the least important first."""
@@ -61,12 +57,26 @@ class RejectedResponseError(Exception):
     """A response that is not accepted."""
 
 
+class ErrorInReplyError(Exception):
+    """A reply of HTTP 200 that holds an error in place of a completion."""
+
+    def __init__(self, body: object) -> None:
+        super().__init__(str(body))
+        code = body.get("code") if isinstance(body, dict) else None
+        self.body = body
+        self.status = code if isinstance(code, int) and code in range(400, 600) else 500
+
+
 class RedirectError(RejectedResponseError):
     """A redirect to another server, which must get no key and no conversation."""
 
 
 class ContextError(Exception):
     """The conversation and the longest completion do not fit into the model's context."""
+
+
+class FilterError(Exception):
+    """The provider's filter refused the conversation."""
 
 
 class RefusedRequestError(UserError):
@@ -77,13 +87,24 @@ class RefusedRequestError(UserError):
         self.settings = settings
 
 
+class RefusedKeyError(RefusedRequestError):
+    """HTTP 401 or 403: a refused key, or a refused conversation if others were answered.
+
+    `conversation` is the message about the conversation.
+    """
+
+    def __init__(self, message: str, conversation: str) -> None:
+        super().__init__(message)
+        self.conversation = conversation
+
+
 def raise_client_error(
     error: openai.APIError | RejectedResponseError, url: str, key: ServerKey
 ) -> NoReturn:
     """Raise the meaning of an error of the OpenAI client, without the key's secrets.
 
-    It is a RetryableError, a ContextError, a RefusedRequestError, or any other UserError with
-    what to do.
+    It is a RetryableError, a ContextError, a FilterError, a RefusedRequestError, or any other
+    UserError with what to do.
     """
     raise_rejection(error, url, key)
     if not isinstance(error, openai.APIStatusError):
@@ -93,13 +114,8 @@ def raise_client_error(
             root = cause
         unreached = type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
         raise RetryableError(remove_secrets(described(root), key), reached=not unreached) from error
-    words = describe_response(error.status_code, error.body, key)
-    if error.status_code in (404, 405):
-        words += "; does the base URL lack its /v1?"
-    names = frozenset(name for name in (error.code, error.type) if isinstance(name, str))
     retry_after = error.response.headers.get("retry-after", "")
-    status = error.status_code
-    raise_error_response(url, key, status, words, names, error.param, retry_after)
+    raise_error_response(url, key, error.status_code, error.body, error.param, retry_after)
 
 
 def raise_rejection(error: BaseException, url: str, key: ServerKey) -> None:
@@ -117,32 +133,50 @@ def raise_error_response(
     url: str,
     key: ServerKey,
     status: int,
-    words: str,
-    names: frozenset[str],
-    setting: object,
-    retry_after: str,
+    body: object,
+    setting: object = None,
+    retry_after: str = "",
 ) -> NoReturn:
     """Raise the meaning of a server's error; see `raise_client_error`.
 
-    `words` is the server's message in one line, `names` its code and type of the error. `setting`
-    is the one that it says is wrong, if it says so separately, and `retry_after` a header.
+    `body` is the error in the response. `setting` is the one that it says is wrong, if it says so
+    separately, and `retry_after` a header.
     """
-    # The server's words about a refused key may contain a part of it.
+    words = describe_response(status, body, key)
+    named = (
+        [body.get(name) for name in ("code", "type", "status")] if isinstance(body, dict) else []
+    )
+    names = frozenset(name for name in named if isinstance(name, str))
     if status in (401, 403):
+        # The server's words about a refused key may contain a part of it.
         problem = "refuses the key of" if key.text else "wants a key: set"
-        raise UserError(f"{url} {problem} {key.variable} (HTTP {status})", exit_code=1) from None
+        refused = f"{url} refused a request: {words if status == 403 else f'HTTP {status}'}"
+        raise RefusedKeyError(f"{url} {problem} {key.variable} (HTTP {status})", refused) from None
+    # The words that matter may be deep inside, where a gateway repeats another server's error.
+    text = json.dumps(body, ensure_ascii=False, default=str)
+    if is_overflow(status, names, text):
+        raise ContextError(words)
+    if status in _PER_REQUEST and _FILTERED.search(
+        f"{' '.join(names)} {_inner_code(body)}".lower()
+    ):
+        raise FilterError(words)
     if (status in _RETRIED or status >= 500) and "insufficient_quota" not in names:
         seconds = _parse_retry_after(retry_after)
         if seconds <= _MAX_RETRY_AFTER:
             raise RetryableError(words, seconds, answered=True)
         words += f", and asks to wait {seconds:.0f} s"
-    if status not in (404, 405) and (names & _OVERFLOW_CODES or _OVERFLOW.search(words)):
-        raise ContextError(words)
+    if status in (404, 405):
+        words += "; does the base URL lack its /v1?"
     message = f"{url} refused a request: {words}"
     if status in _PER_REQUEST:
         settings = find_refused_settings(words, " ".join(names), setting)
         raise RefusedRequestError(message, settings)
     raise UserError(message, exit_code=1)
+
+
+def _inner_code(body: object) -> str:
+    inner = body.get("innererror") if isinstance(body, dict) else None  # of Azure
+    return str(inner.get("code")) if isinstance(inner, dict) else ""
 
 
 def describe_response(status: int, body: object, key: ServerKey) -> str:

@@ -1,30 +1,34 @@
-"""Requests to a server under one sampling: dialects, retries, refused settings, and outcomes."""
+"""Requests to a server under one sampling: retries, refused settings, and outcomes."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.api.dialects import Dialect
 from ragen_bench.models.api.errors import (
     LIMIT,
     NEW_LIMIT,
     ContextError,
+    ErrorInReplyError,
+    FilterError,
+    RefusedKeyError,
     RefusedRequestError,
     RetryableError,
+    raise_error_response,
 )
 from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.api.response import read_completion
+from ragen_bench.models.api.returned import AS_RECORDED, Style, kept_messages, return_messages
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
 from ragen_bench.models.chat_messages import functions_of, to_content_parts, with_tool_calls
-from ragen_bench.models.grammar import answer_gbnf, answer_regex
+from ragen_bench.models.grammar import answer_regex
 from ragen_envs.core.instances import RandomStream
-from ragen_envs.core.protocol import Player
 
 if TYPE_CHECKING:
     from ragen_bench.models.api.server_model import ServerModel
@@ -33,49 +37,6 @@ _T = TypeVar("_T")
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
 _MAX_DOUBLINGS = 64
 """More would leave the range of a float after a thousand tries."""
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """What one kind of server takes beyond OpenAI's protocol.
-
-    Most servers cut the stop text off a completion without saying so, and a whole answer then looks
-    like one that ended early: only those that keep the stop text, by their `extra` fields, are sent
-    one. `extra` also switches off sampling settings of the model or the server, which would change
-    the measurement. `constrain` maps an environment and the token limit to the fields that
-    constrain a completion to the environment's format; None if the server cannot. With
-    `cuts_at_context`, the server cuts a completion where the context is full; others refuse the
-    request.
-    """
-
-    keeps_stop: bool = False
-    extra: JsonObject = field(default_factory=dict)
-    constrain: Callable[[Player, int], JsonObject] | None = None
-    cuts_at_context: bool = False
-
-
-PLAIN = Dialect()
-"""Servers of an unknown kind; some refuse unknown fields."""
-_NEUTRAL = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
-_LLAMA = {"top_k": 0, "min_p": 0.0, "repeat_penalty": 1.0, "xtc_probability": 0.0, "mirostat": 0}
-DIALECTS = {
-    "vllm": Dialect(
-        keeps_stop=True,
-        extra={"include_stop_str_in_output": True, **_NEUTRAL},
-        constrain=lambda env, tokens: {"structured_outputs": {"regex": answer_regex(env, tokens)}},
-    ),
-    "sglang": Dialect(
-        keeps_stop=True,
-        extra={"no_stop_trim": True, **_NEUTRAL},
-        constrain=lambda env, tokens: {"regex": answer_regex(env, tokens)},
-    ),
-    "llamacpp": Dialect(
-        extra=_LLAMA,
-        constrain=lambda env, tokens: {"grammar": answer_gbnf(env, tokens)},
-        cuts_at_context=True,
-    ),
-}
-"""By the owner of the models that a server lists."""
 
 
 class RequestSender:
@@ -98,7 +59,7 @@ class RequestSender:
         self._fields = {**dialect.extra, **model.extra}  # the user's come last
         self._has_answered = False
         self._limit_fits = False
-        self._limit_check = asyncio.Lock()
+        self._check = asyncio.Lock()
 
     async def find_refused(self) -> tuple[frozenset[str], str]:
         """Ask for one completion, and drop each setting that the server refuses by name.
@@ -113,6 +74,8 @@ class RequestSender:
                 raise UserError(self._describe_tries(error), exit_code=1) from error
             except ContextError as error:
                 raise self._limit_error(error) from error
+            except FilterError as error:
+                raise RefusedRequestError(f"{self._model.url} refused a request: {error}") from None
             except RefusedRequestError as error:
                 new = next((name for name in error.settings if name not in self._refused), None)
                 if new is None:
@@ -145,17 +108,22 @@ class RequestSender:
             fields = fields | self._dialect.constrain(request.env, sampling.max_tokens)
         try:
             try:
-                functions = functions_of(request.env)
-                completion = await self._ask(request.messages, seed, fields, functions, spread)
+                completion = await self._ask_in_style(request, seed, fields, spread)
             except ContextError as error:
                 await self._check_limit(error)
                 return Completion("", finish="context")
+            except FilterError:
+                completion = Completion("", finish="filtered")
         except RetryableError as error:
             return RequestFailure(self._describe_tries(error))
+        except RefusedKeyError as error:
+            await self._check_key(error)
+            return RequestFailure(error.conversation)
         except RefusedRequestError as error:
             if not self._has_answered:
                 raise
             return RequestFailure(str(error))
+        kept_messages(request).append(completion.message)
         self._has_answered = True
         if sampling.constrain and completion.finish == "stop":
             # Old servers ignore the grammar.
@@ -172,9 +140,41 @@ class RequestSender:
         tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
         return f"{self._model.url} gave no answer in {tries}, the last time: {error}"
 
+    async def _ask_in_style(
+        self, request: Request, seed: int, fields: JsonObject, spread: float
+    ) -> Completion:
+        """Ask, and after a refusal ask with the model's earlier turns in another style."""
+        functions, kept = functions_of(request.env), kept_messages(request)
+        style, refusal = self._model.style, None
+        while True:
+            try:
+                completion = await self._ask(
+                    request.messages, seed, fields, functions, spread, kept, style
+                )
+            except RefusedRequestError as error:
+                refusal = refusal or error
+                new = style.after_refusal(str(error), request.messages, kept)
+                if new is None:
+                    raise refusal from None
+                style = new
+            else:
+                self._model.style = self._model.style.widen(style)
+                return completion
+
+    async def _check_key(self, refusal: RefusedKeyError) -> None:
+        """Raise the refusal if the key is refused for an empty conversation too; asked once."""
+        async with self._check:
+            if not self._model.key_works:
+                try:
+                    await self._ask(_EMPTY, 0, self._fields)
+                except RefusedKeyError:
+                    raise refusal from None
+                except (RetryableError, ContextError, FilterError, RefusedRequestError):
+                    self._model.key_works = True
+
     async def _check_limit(self, overflow: ContextError) -> None:
         """Refuse a token limit that is too long for an empty conversation; asked once."""
-        async with self._limit_check:
+        async with self._check:
             if self._limit_fits:
                 return
             try:
@@ -197,6 +197,8 @@ class RequestSender:
         fields: JsonObject,
         functions: Sequence[JsonObject] = (),
         spread: float = 1.0,
+        kept: Sequence[JsonObject | None] = (),
+        style: Style = AS_RECORDED,
     ) -> Completion:
         async def send() -> Completion:
             settings = self._settings(seed)
@@ -209,17 +211,24 @@ class RequestSender:
             if functions:
                 settings["tools"] = list(functions)
                 sent = with_tool_calls(messages, as_json=True)
-            body = await self._model.send([_replace_surrogates(m) for m in sent], settings, fields)
-            return read_completion(
-                body,
-                self._sampling.stop,
-                self._sampling.max_tokens if self._dialect.cuts_at_context else 0,
-                # A key that the server repeats must not enter a record.
-                lambda text: remove_secrets(text, self._model.key),
-                calls=bool(functions),
-            )
+            sent = return_messages(sent, kept, style)
+            model = self._model
+            body = await model.send([_replace_surrogates(m) for m in sent], settings, fields)
+            try:
+                return read_completion(
+                    body,
+                    self._sampling.stop,
+                    self._sampling.max_tokens if self._dialect.cuts_at_context else 0,
+                    # A key that the server repeats must not enter a record.
+                    lambda text: remove_secrets(text, model.key),
+                    calls=bool(functions),
+                )
+            except ErrorInReplyError as error:
+                raise_error_response(model.url, model.key, error.status, error.body)
 
-        return await retry(send, self._model.options, spread)
+        completion = await retry(send, self._model.options, spread)
+        self._model.key_works = True
+        return completion
 
     def _settings(self, seed: int) -> JsonObject:
         """Return the sampling settings by their names in OpenAI's protocol."""

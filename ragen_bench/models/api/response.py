@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.api.errors import RedirectError, RejectedResponseError, RetryableError
-from ragen_bench.models.base import Completion
-from ragen_envs.core.tool_calls import Call, as_text
+from ragen_bench.models.api.errors import (
+    ErrorInReplyError,
+    RedirectError,
+    RejectedResponseError,
+    RetryableError,
+)
+from ragen_bench.models.api.message import (
+    ProtocolError,
+    count_tokens,
+    read_calls,
+    read_content,
+    read_finish,
+)
+from ragen_bench.models.base import Completion, Finish
+from ragen_envs.core.tool_calls import as_text
 
 if TYPE_CHECKING:
     import httpx
@@ -22,8 +35,8 @@ _ENCODINGS = ("gzip", "deflate")
 """Accepted encodings. They expand a thousandfold at most; others without a bound."""
 _ENCODING_HEADERS = {b"content-encoding", b"transfer-encoding", b"content-length"}
 _EXCERPT = 60
-_MAX_TOKENS = 10**12
-"""Far beyond every context; a record with more could not be read again."""
+REPLIES: ContextVar[list[httpx.Response]] = ContextVar("replies")
+"""Collects the responses to the requests of a task, where a library reads them too."""
 
 
 class _BoundedClient:
@@ -36,7 +49,9 @@ class _BoundedClient:
             response = await super().send(request, **options)  # type: ignore[misc]
             redirected = response.next_request
             if redirected is None:
-                return await _read_whole(response)
+                whole = await _read_whole(response)
+                REPLIES.get([]).append(whole)
+                return whole
             await response.aclose()
             if _origin(redirected.url) != _origin(request.url):
                 raise RedirectError(
@@ -105,55 +120,51 @@ def read_completion(
 ) -> Completion:
     """Return the completion in a response, up to and including the stop text.
 
-    A response without text is an empty completion if the server counted tokens for it: a refusal,
-    or thoughts that used up the limit. A completion that was cut with fewer than `cut_below` tokens
-    ran out of context. `clean` removes secrets from a text. With `calls`, functions were offered,
-    and the completion has the format "tools". A RetryableError says that there is no completion.
+    A response without text is an empty completion if the server says why it ended or counted its
+    tokens: a refusal, or thoughts that used up the limit. A completion that was cut with fewer than
+    `cut_below` tokens ran out of context. `clean` removes secrets from a text. With `calls`,
+    functions were offered, and the completion has the format "tools". A RetryableError says that
+    there is no whole completion, an ErrorInReplyError that there is an error in its place.
     """
     response, body = _read_object(body, clean), clean(body)
-    usage, counts = response.get("usage"), [0, 0]
-    if usage is not None:
-        fields = usage if isinstance(usage, dict) else {}
-        counts = [fields.get(name, -1) for name in ("prompt_tokens", "completion_tokens")]
-        if not all(type(count) is int and 0 <= count < _MAX_TOKENS for count in counts):
-            raise _protocol_error(body, "an answer whose tokens are miscounted")
-    prompt_tokens, completion_tokens = counts
     choices = response.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
+    error = response.get("error") or (choice.get("error") if isinstance(choice, dict) else None)
     message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(choice, dict) or not isinstance(message, dict):
-        raise _protocol_error(body, "no answer")
-    text = message.get("content")
-    tool_calls = _read_calls(message, body) if calls else []
-    if text is None and (completion_tokens or tool_calls):
-        text = ""
-    if not isinstance(text, str):
-        raise _protocol_error(body, "an answer without text")
-    if tool_calls:
-        text = as_text(tool_calls, text)
-    # OpenAI's protocol has no field for reasoning; servers have two names.
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
-    reasoning = reasoning if isinstance(reasoning, str) else ""
+    try:
+        if not isinstance(choice, dict) or not isinstance(message, dict):
+            raise ProtocolError("no answer")
+        return _read_choice(choice, message, response.get("usage"), stop, cut_below, calls)
+    except (ProtocolError, RecursionError) as problem:
+        if error:
+            raise ErrorInReplyError(error) from None
+        raise _protocol_error(body, str(problem)) from None
+
+
+def _read_choice(
+    choice: JsonObject, message: JsonObject, usage: object, stop: str, cut_below: int, calls: bool
+) -> Completion:
+    text, thoughts = read_content(message)
+    tool_calls = read_calls(message) if calls else []
+    is_empty = text is None and not (tool_calls or thoughts or message.get("refusal"))
+    if is_empty and not usage and choice.get("finish_reason") is None:
+        raise ProtocolError("an answer without text")
+    text = as_text(tool_calls, text or "") if tool_calls else text or ""
     answer, stopped, _ = text.partition(stop) if stop else (text, "", "")
-    if stopped or choice.get("finish_reason") != "length":
-        return Completion(answer + stopped, prompt_tokens, completion_tokens, "stop", reasoning)
-    if 0 < completion_tokens < cut_below:
-        return Completion("", prompt_tokens, completion_tokens, "context")
-    return Completion(answer, prompt_tokens, completion_tokens, "length", reasoning)
-
-
-def _read_calls(message: JsonObject, body: str) -> list[Call]:
-    """Return the calls in a message; the game checks their arguments."""
-    listed = message.get("tool_calls") or []
-    calls = []
-    for call in listed if isinstance(listed, list) else [None]:
-        function = call.get("function") if isinstance(call, dict) else None
-        fields = function if isinstance(function, dict) else {}
-        name, arguments = fields.get("name"), fields.get("arguments")
-        if not isinstance(name, str) or not isinstance(arguments, str):
-            raise _protocol_error(body, "a call without a name and arguments")
-        calls.append(Call(name, arguments))
-    return calls
+    tokens = count_tokens(usage, text, thoughts)
+    finish: Finish = "stop" if stopped else read_finish(choice)
+    is_short = not tokens.estimated and 0 < tokens.completion < cut_below
+    if finish == "context" or (finish == "length" and is_short):
+        return Completion("", tokens.prompt, tokens.completion, "context")
+    return Completion(
+        answer + stopped,
+        tokens.prompt,
+        tokens.completion,
+        finish,
+        thoughts,
+        tokens.estimated,
+        message if calls else None,
+    )
 
 
 def _read_object(body: str, clean: Callable[[str], str]) -> JsonObject:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.api.dialects import DIALECTS, PLAIN
 from ragen_bench.models.api.errors import RejectedResponseError, RetryableError, raise_client_error
 from ragen_bench.models.api.options import (
     ServerKey,
@@ -19,8 +20,9 @@ from ragen_bench.models.api.options import (
     read_key,
     url_error,
 )
-from ragen_bench.models.api.request import DIALECTS, PLAIN, RequestSender, retry
+from ragen_bench.models.api.request import RequestSender, retry
 from ragen_bench.models.api.response import make_client, read_models
+from ragen_bench.models.api.returned import AS_RECORDED
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Engine, Message, Sampling
@@ -56,6 +58,7 @@ class ServerModel(ABC):
         self._entry: JsonObject | None = None
         self._refused: frozenset[str] | None = None
         self._refusal_notes: list[str] = []
+        self.key_works, self.style = False, AS_RECORDED
 
     @abstractmethod
     async def _find_entry(self) -> JsonObject:

@@ -12,7 +12,7 @@ from tests.ragen_bench.analysis.support import check, played
 
 NO_FORM, CUT = Completion("go up"), Completion("<think>go up and then", finish="length")
 IN_FORM, UNKNOWN = (Completion(f"<think></think><answer>{a}</answer>") for a in ("Left", "Fly"))
-NO_ROOM = Completion("", finish="context")
+NO_ROOM, FILTERED = Completion("", finish="context"), Completion("", finish="filtered")
 FORMS = [
     ("Sokoban", [NO_FORM] * 5, ("broken_format", 1)),
     ("Sokoban", [CUT] * 5, ("cut_off", 1)),
@@ -26,6 +26,7 @@ FORMS = [
     ("FrozenLake", [NO_FORM] * 5, ("broken_format", 1)),
     ("Bandit", [CUT], ("cut_off", 1)),
     ("Bandit", [UNKNOWN], ("illegal_action", 1)),
+    ("Bandit", [FILTERED], ("filtered", 1)),
     ("BanditMultiPull", [NO_FORM] * 20, ("broken_format", 1)),
     ("BanditMultiPull", [NO_ROOM], ("context_overflow", 1)),
 ]

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Request, RequestFailure, ServerOptions
+from ragen_bench.models import Completion, Request, RequestFailure, ServerOptions
 from ragen_bench.models.api.errors import RetryableError
 from ragen_bench.models.api.request import retry
 
@@ -36,15 +36,15 @@ PASSING = {
     "empty choices": proxy.says({"choices": []}),
     "no message": proxy.says({"choices": [{}]}),
     "null content": proxy.says({"choices": [{"message": {"content": None}}]}),
-    "null content of no tokens": proxy.changed(
-        lambda reply: (
-            reply["choices"][0]["message"].update(content=None),
-            reply["usage"].update(completion_tokens=0),
-        )
+    "a piece of an answer": proxy.changed(
+        lambda reply: reply["choices"][0].update(finish_reason="abort")
     ),
+    "no reason for the end": proxy.changed(
+        lambda reply: reply["choices"][0].update(finish_reason=None)
+    ),
+    "an error in a reply": proxy.says({"error": {"message": "overloaded", "code": 502}}),
     "content that is no text": proxy.says({"choices": [{"message": {"content": 7}}]}),
     "usage that is no object": proxy.says({**ANSWER, "usage": 7}),
-    "half a count": proxy.says({**ANSWER, "usage": {"prompt_tokens": 7}}),
     "tokens below 0": proxy.says(
         {**ANSWER, "usage": {"prompt_tokens": 7, "completion_tokens": -1}}
     ),
@@ -208,15 +208,51 @@ def test_a_conversation_that_is_refused_ends_no_other(between, faultless, status
                 assert answer.text == text
 
 
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_refused_key_ends_the_run(between, status):
-    between.plan = [None, proxy.says(b"", status)]
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_refused_from_the_first_request_on_ends_the_run(between, status):
+    between.then = proxy.says(b"", status)
+    error = refusal(model_at(between.url))
+    assert str(error) == f"{between.url} refuses the key of OPENAI_API_KEY (HTTP {status})"
+    assert len(between.bodies) == 2  # an empty conversation is refused too
+
+
+def test_a_missing_page_ends_the_run(between):
+    between.plan = [None, proxy.says(b"", 404)]
     with closing(model_at(between.url).engine(SAMPLED)) as engine:
         engine.submit(REQUESTS[0])
         engine.collect()
         engine.submit(REQUESTS[1])
-        with pytest.raises(UserError, match=f"HTTP {status}"):
+        with pytest.raises(UserError, match="HTTP 404"):
             engine.collect()
+
+
+MODERATED = {"error": {"message": "Your input was flagged", "code": 403}}
+
+
+@pytest.mark.parametrize("before", [[], [None]])
+def test_a_moderated_conversation_ends_no_other(between, faultless, before):
+    """Also if the first one is moderated, where an empty conversation is answered."""
+    between.plan = [*before, proxy.says(MODERATED, 403)]
+    with closing(model_at(between.url).engine(SAMPLED)) as engine:
+        for _ in before:
+            engine.submit(REQUESTS[0])
+            engine.collect()
+        engine.submit(REQUESTS[1])
+        [(_, failure)] = engine.collect()
+        engine.submit(REQUESTS[2])
+        [(_, answer)] = engine.collect()
+    assert failure.reason == f"{between.url} refused a request: HTTP 403 Your input was flagged"
+    assert answer.text == faultless[2]
+
+
+def test_a_filtered_conversation_is_an_empty_answer(model, between):
+    error = {"message": "The prompt was filtered", "code": "content_filter", "type": None}
+    between.plan = [None, proxy.says({"error": error}, 400)]
+    with closing(model.engine(SAMPLED)) as engine:
+        for request in REQUESTS[:2]:
+            engine.submit(request)
+            [(_, answer)] = engine.collect()
+    assert answer == Completion("", finish="filtered")
 
 
 def test_a_request_that_fails_for_good_ends_the_others(between):

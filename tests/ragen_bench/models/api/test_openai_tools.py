@@ -116,9 +116,7 @@ def test_calls_without_offered_functions_are_ignored():
     assert read_completion(body, "") == Completion("Up", 7, 6)
 
 
-@pytest.mark.parametrize(
-    "model", ["demo-agent", "python:own:answer", "gguf/file", "anthropic/claude", "google/gemini"]
-)
+@pytest.mark.parametrize("model", ["demo-agent", "python:own:answer", "gguf/file"])
 def test_models_that_are_not_asked_for_calls(model, capsys):
     assert main(["evaluate", model, "--suite", "quick", "--format", "tools"]) == 2
     assert f"--format tools does not work with {model}; remove it" in capsys.readouterr().err

@@ -11,6 +11,7 @@ const OPPONENT_HEADINGS = {
 function findReplyFlags({ opponent: reply }) {
   if (!reply) return [];
   const flags = reply.remarks.map((remark) => `opponent ${remark}`);
+  if (reply.finish === "filtered") flags.push("opponent stopped by a filter, or refused");
   return reply.finish === "length" ? [...flags, "opponent cut at the token limit"] : flags;
 }
 

@@ -6,6 +6,7 @@ const FLAGS = [
   [(turn) => turn.answer_is_example, "copies the example"],
   [(turn) => turn.actions.length && turn.action_is_effective === false, "no effect"],
   [(turn) => turn.finish === "length", "cut at the token limit"],
+  [(turn) => turn.finish === "filtered", "stopped by a filter, or refused"],
 ];
 
 const findFlags = (turn) => FLAGS.filter(([applies]) => applies(turn)).map(([, name]) => name);
