@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from jinja2.exceptions import TemplateError
@@ -11,11 +14,17 @@ from jinja2.exceptions import TemplateError
 from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Message
+from ragen_bench.models.chat_marks import Marks
 from ragen_bench.models.chat_messages import with_tool_calls
 from ragen_bench.models.prompt import opening
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+
+_CLOCK = "strftime_now"
+"""The function by which templates read the date."""
+_QUESTION, _ANSWER = "A question that stands for another.", "An answer that stands for another."
 
 
 class RefusedConversationError(UserError):
@@ -30,57 +39,160 @@ class RefusedConversationError(UserError):
 class Chat:
     """A tokenizer with a chat template.
 
-    With `merges_system`, the template refuses system messages, so that theirs is prepended to the
-    first user message. With `supports_tools`, it describes the offered functions to the model.
+    With `merges_system`, the template refuses or drops system messages, so that theirs is prepended
+    to the first user message. With `supports_tools`, it describes the offered functions to the
+    model. `day` is the date that it may write, in ISO format, the same in a whole run.
     """
 
     tokenizer: PreTrainedTokenizerBase
     merges_system: bool
     supports_tools: bool = False
+    day: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
 
     def render(self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()) -> str:
-        """Return a conversation as text; UserError if the template refuses it or its functions."""
+        """Return a conversation as text; UserError if the template refuses it or its functions.
+
+        Marks of the template in the messages have guards, which `encode` removes.
+        """
         merged = merge_system(messages) if self.merges_system else list(messages)
         if not functions:
-            return _apply_template(self.tokenizer, merged)
+            return self._apply([self.marks.guard(message) for message in merged])
         if not self.supports_tools:
             raise UserError(
                 "the model's chat template does not describe functions; remove --format tools"
             )
-        return _apply_template(self.tokenizer, with_tool_calls(merged, as_json=False), functions)
+        converted = with_tool_calls(merged, as_json=False)
+        guarded = [self.marks.guard(message) for message in converted]
+        return self._apply(guarded, [self.marks.guard(function) for function in functions])
+
+    def encode(self, text: str) -> list[int]:
+        """Return rendered text as token ids; lone surrogates become question marks."""
+        return self.marks.encode(text.encode("utf-8", "replace").decode())
 
     def tokenize(
         self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()
     ) -> list[int]:
-        """Return a conversation as token ids; lone surrogates become question marks."""
-        text = self.render(messages, functions).encode("utf-8", "replace").decode()
-        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return ids
+        """Return a conversation as token ids; its texts have none of the template's marks."""
+        return self.encode(self.render(messages, functions))
 
     def identity(self) -> dict[str, str]:
         """Return how conversations differ from those of other models, for the record."""
-        return {"system_message": "merged"} if self.merges_system else {}
+        merged = {"system_message": "merged"} if self.merges_system else {}
+        return {**merged, **({"date": self.day} if self.uses_day else {})}
+
+    @property
+    def uses_day(self) -> bool:
+        """Whether the template can write the date."""
+        return _CLOCK in str(self.tokenizer.chat_template)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks of the template."""
+        try:
+            plain = self._apply(self._answered(), opens=False)
+        except RefusedConversationError:
+            plain = ""
+        return Marks(self.tokenizer, plain)
+
+    @cached_property
+    def turn_end(self) -> str:
+        """Text that the template puts after an answer, whatever follows; "" if there is none.
+
+        White space is not one, nor is the opening of another turn.
+        """
+        answered = self._answered()
+        try:
+            last, middle = (self._apply(answered[:end], opens=False) for end in (-1, None))
+            before, _, after = middle.partition(_ANSWER)
+            # A model that opens its answer itself may end several parts of it alike, as thoughts.
+            opening = self._apply(answered[:-2]).rpartition(_QUESTION)[2]
+            if not opening.startswith(before.rpartition(_QUESTION)[2].rstrip()):
+                return ""
+        except RefusedConversationError:
+            return ""
+        alone = last.partition(_ANSWER)[2]
+        alike = takewhile(lambda letters: letters[0] == letters[1], zip(alone, after, strict=False))
+        common = "".join(letter for letter, _ in alike).strip()
+        return common if common == alone.strip() or self.marks.covers(common) else ""
+
+    def add_end(self, ends: Iterable[int]) -> frozenset[int]:
+        """Return the ids that end an answer, with that of the template's end if it is one token."""
+        ids = self.encode(self.turn_end)
+        return frozenset(ends).union(ids if len(ids) == 1 else ())
+
+    def find_end_text(self, ends: Container[int]) -> str:
+        """Return the template's end of an answer if none of its tokens is in `ends`, or ""."""
+        return "" if any(token in ends for token in self.encode(self.turn_end)) else self.turn_end
+
+    def _answered(self) -> list[Message]:
+        answered: list[Message] = [
+            *sample_conversation()[:-1],
+            {"role": "user", "content": _QUESTION},
+            {"role": "assistant", "content": _ANSWER},
+            {"role": "user", "content": "-"},
+        ]
+        return merge_system(answered) if self.merges_system else answered
+
+    def _apply(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        functions: Sequence[JsonObject] = (),
+        opens: bool = True,
+    ) -> str:
+        day = datetime.fromisoformat(self.day)
+        try:
+            # The library's types allow texts alone in a message.
+            apply: Any = self.tokenizer.apply_chat_template
+            text: str = apply(
+                list(messages),
+                tools=list(functions) or None,
+                tokenize=False,
+                add_generation_prompt=opens,
+                **{_CLOCK: day.strftime},
+            )
+        except TemplateError as error:
+            raise RefusedConversationError(str(error).partition("\n")[0]) from error
+        except Exception as error:  # a template is a program, which may fail in any way
+            raise RefusedConversationError(described(error)) from error
+        return text
 
 
 def make_chat(name: str, tokenizer: PreTrainedTokenizerBase) -> Chat:
     """Return the chat of a model's tokenizer; a UserError says that it has no usable template."""
     if tokenizer.chat_template is None:
         raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
-    conversation = sample_conversation()
-    look = {"name": "look", "description": "", "parameters": {"type": "object"}}
-    for merges, messages in ((False, conversation), (True, merge_system(conversation))):
+    chats: list[Chat] = []
+    for merges in (False, True):
+        chat = Chat(tokenizer, merges)
         try:
-            plain = _apply_template(tokenizer, messages)
+            plain = chat.render(sample_conversation())
         except RefusedConversationError as error:
             reason = error.reason
             continue
-        try:
-            functions = [{"type": "function", "function": look}]
-            supports_tools = _apply_template(tokenizer, messages, functions) != plain
-        except RefusedConversationError:
-            supports_tools = False
-        return Chat(tokenizer, merges, supports_tools)
-    raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
+        chats.append(replace(chat, supports_tools=_describes_functions(chat, plain)))
+        if _has_system(plain):
+            return chats[-1]
+    if not chats:
+        raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
+    return chats[0]
+
+
+def _describes_functions(chat: Chat, plain: str) -> bool:
+    """Return whether a conversation with functions differs from the one without them."""
+    look = {"name": "look", "description": "", "parameters": {"type": "object"}}
+    offering = replace(chat, supports_tools=True)
+    try:
+        return offering.render(sample_conversation(), [{"type": "function", "function": look}]) != (
+            plain
+        )
+    except RefusedConversationError:
+        return False
+
+
+def _has_system(text: str) -> bool:
+    """Return whether a rendered conversation has the text of the system message."""
+    system = str(sample_conversation()[0]["content"])
+    return " ".join(system.split()) in " ".join(text.split())
 
 
 def sample_conversation() -> list[Message]:
@@ -92,24 +204,3 @@ def merge_system(messages: Sequence[Message]) -> list[Message]:
     """Return the messages with the system message prepended to the first user message."""
     system, first, *rest = messages
     return [{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest]
-
-
-def _apply_template(
-    tokenizer: PreTrainedTokenizerBase,
-    messages: Sequence[Mapping[str, object]],
-    functions: Sequence[JsonObject] = (),
-) -> str:
-    try:
-        # The library's types allow texts alone in a message.
-        apply: Any = tokenizer.apply_chat_template
-        text: str = apply(
-            list(messages),
-            tools=list(functions) or None,
-            tokenize=False,
-            add_generation_prompt=True,
-        )
-    except TemplateError as error:
-        raise RefusedConversationError(str(error).partition("\n")[0]) from error
-    except Exception as error:  # a template is a program, which may fail in any way
-        raise RefusedConversationError(described(error)) from error
-    return text

@@ -14,7 +14,6 @@ from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.loading import LoadedModel, load
-from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool, env_id, make_env
 from ragen_envs.core.failures import FinishedEpisode
@@ -58,11 +57,10 @@ class Demonstrator:
         self._loaded, self._format = loaded, response_format
         self._random = player == "random"
         self._chat = ChatTokens(loaded.chat, loaded.ends)
+        self._chat.check()
         self._pool = EnvPool(response_format)
         stop = stop_text(response_format, constrain=False)
-        self._ending = Ending(
-            loaded.tokenizer, loaded.ends, Sampling(1.0, max_tokens, stop, seed=0)
-        )
+        self._ending = loaded.ending(Sampling(1.0, max_tokens, stop, seed=0))
         first = self._chat.observation("-", [])[0]
         self._end = [first] if not stop and first in loaded.ends else []
 

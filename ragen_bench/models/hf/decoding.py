@@ -20,7 +20,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.cache import RowCache, compute_logits, make_next_step, make_step
 from ragen_bench.models.hf.graphs import StepGraphs
 from ragen_bench.models.hf.loading import LoadedModel
-from ragen_bench.models.hf.sampling import Ending, Generation, TokenSampler
+from ragen_bench.models.hf.sampling import Generation, TokenSampler
 from ragen_envs.core.instances import RandomStream
 
 if TYPE_CHECKING:
@@ -373,7 +373,7 @@ class Decoder:
         reuse: bool = True,
         steps: int | None = None,
     ) -> None:
-        self.ending = Ending(loaded.tokenizer, loaded.ends, sampling)
+        self.ending = loaded.ending(sampling)
         self._waiting: deque[Generation] = deque()
         sampler = TokenSampler(sampling.temperature, log_probs=log_probs)
         if steps is None:

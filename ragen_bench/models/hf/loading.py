@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,8 +20,10 @@ from transformers import (
 from transformers.cache_utils import DynamicLayer
 
 from ragen_bench.errors import UserError, described
+from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import Chat, make_chat, sample_conversation
 from ragen_bench.models.hf.cache import ATTENTION, RowCache, compute_logits, make_step
+from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.model_folder import check_folder
 
 _CHANGING_ROPES = {"dynamic", "longrope"}
@@ -107,8 +109,10 @@ def _run_by_rows(model: PreTrainedModel, ids: list[int]) -> torch.Tensor:
 class LoadedModel:
     """A model that is ready to generate: in evaluation mode, on its device.
 
-    `ends` are the ids of the tokens that end a turn. `pad` is the id of the padding, which is
-    masked, so that any id will do. `waves` is why it cannot use continuous batching; "" if it can.
+    `ends` are the ids of the tokens that end a turn, the model's and the template's. `pad` is the
+    id of the padding, which is masked, so that any id will do. `waves` is why it cannot use
+    continuous batching; "" if it can. `end_text` ends a turn too, if the template's end is no
+    single token.
     """
 
     chat: Chat
@@ -116,11 +120,16 @@ class LoadedModel:
     ends: frozenset[int]
     pad: int
     waves: str
+    end_text: str = ""
 
     @property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """The tokenizer."""
         return self.chat.tokenizer
+
+    def ending(self, sampling: Sampling) -> Ending:
+        """Return what ends its generations."""
+        return Ending(self.tokenizer, self.ends, sampling, self.end_text)
 
     @property
     def context(self) -> int | None:
@@ -158,5 +167,12 @@ def load(name: str) -> LoadedModel:
         eos_token_id=sorted(set(ends)) or None
     )
     chat = make_chat(name, tokenizer)
-    loaded = LoadedModel(chat, model, frozenset(ends), min(ends, default=0), waves="")
-    return replace(loaded, waves=enable_rows(model, chat.tokenize(sample_conversation())))
+    known = chat.add_end(ends)
+    return LoadedModel(
+        chat,
+        model,
+        ends=known,
+        pad=min(ends, default=0),
+        waves=enable_rows(model, chat.tokenize(sample_conversation())),
+        end_text=chat.find_end_text(known),
+    )

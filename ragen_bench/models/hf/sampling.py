@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -15,8 +15,8 @@ from ragen_envs.core.instances import RandomStream
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-_TAIL_TOKENS = 16
-"""Last tokens in which the stop text is searched; no tokenizer needs as many for it."""
+TAIL_TOKENS = 16
+"""Last tokens in which a stop text is searched; no tokenizer needs as many for it."""
 _CACHED_TAILS = 1 << 14
 _DRAWN = 64
 """Random numbers that an answer draws at once."""
@@ -100,20 +100,42 @@ class TokenSampler:
         return chosen, log_probs.gather(1, chosen[:, None])[:, 0]
 
 
+def decode_answer(
+    tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], ends: Container[int] = ()
+) -> str:
+    """Return the text of an answer without end, padding and beginning tokens.
+
+    Other special tokens are text: those of some models are the tags of an answer.
+    """
+    silent = tokenizer.eos_token_id, tokenizer.pad_token_id, tokenizer.bos_token_id
+    kept = [token for token in ids if token not in silent and token not in ends]
+    options = {"skip_special_tokens": False, "clean_up_tokenization_spaces": False}
+    return str(tokenizer.decode(kept, **options))
+
+
 class Ending:
-    """Decides when a generation is finished, by end-of-turn tokens, stop text and token limit."""
+    """Decides when a generation is finished, by end-of-turn tokens, stop text and token limit.
+
+    The stop text is a part of the answer; `end_text`, the end of a turn that is no single token of
+    the model, is not.
+    """
 
     def __init__(
-        self, tokenizer: PreTrainedTokenizerBase, ends: frozenset[int], sampling: Sampling
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        ends: frozenset[int],
+        sampling: Sampling,
+        end_text: str = "",
     ) -> None:
         self._tokenizer = tokenizer
-        self._ends = ends
-        self._stop = sampling.stop
+        self.ends = ends
+        self._stop, self._end_text = sampling.stop, end_text
+        self.texts = tuple(filter(None, (sampling.stop, end_text)))
         self.limit = sampling.max_tokens
 
     def is_stopped(self, sampled: Sequence[int]) -> bool:
-        """Return whether the last token ends the turn, or completes the stop text."""
-        return sampled[-1] in self._ends or self._has_stop(sampled, len(sampled), len(sampled))
+        """Return whether the last token ends the turn, or completes a text that does."""
+        return sampled[-1] in self.ends or self._has_stop(sampled, len(sampled), len(sampled))
 
     def is_finished(self, sampled: Sequence[int]) -> bool:
         """Return whether a generation has stopped or reached its limit."""
@@ -129,24 +151,22 @@ class Ending:
         for end in range(known + 1, last + 1):
             if (
                 end == self.limit
-                or sampled[end - 1] in self._ends
+                or sampled[end - 1] in self.ends
                 or (may_stop and self._has_stop(sampled, end, end))
             ):
                 return end
         return None
 
     def _has_stop(self, sampled: Sequence[int], first: int, last: int) -> bool:
-        """Return whether the stop text is completed by one of the tokens `first` to `last`."""
-        tail = tuple(sampled[max(0, first - _TAIL_TOKENS) : last])
-        return self._stop != "" and self._tail_has_stop(tail)
+        """Return whether a text that stops is completed by one of the tokens `first` to `last`."""
+        tail = tuple(sampled[max(0, first - TAIL_TOKENS) : last])
+        return self.texts != () and self._tail_has_stop(tail)
 
     def make_completion(self, prompt_tokens: int, sampled: Sequence[int]) -> Completion:
         """Return the completion of a finished generation's token ids."""
-        text = str(
-            self._tokenizer.decode(
-                list(sampled), skip_special_tokens=True, clean_up_tokenization_spaces=False
-            )
-        )
+        text = decode_answer(self._tokenizer, sampled, self.ends)
+        if self._end_text:
+            text = text.partition(self._end_text)[0]
         # The token that completes the stop text may be longer; servers cut there too.
         if self._stop and self._stop in text:
             text = text[: text.index(self._stop)] + self._stop
@@ -155,5 +175,11 @@ class Ending:
 
     @cached_property
     def _tail_has_stop(self) -> Callable[[tuple[int, ...]], bool]:
-        """Return whether tokens contain the stop text; cached, since generations repeat."""
-        return lru_cache(_CACHED_TAILS)(lambda tail: self._stop in self._tokenizer.decode(tail))
+        """Return whether tokens contain a text that stops; cached, since generations repeat."""
+
+        @lru_cache(_CACHED_TAILS)
+        def has_stop(tail: tuple[int, ...]) -> bool:
+            text = str(self._tokenizer.decode(list(tail)))
+            return any(stop in text for stop in self.texts)
+
+        return has_stop

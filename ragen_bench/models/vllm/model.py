@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -34,6 +35,7 @@ try:
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     from ragen_bench.models.chat import Chat, make_chat
+    from ragen_bench.models.hf.sampling import Ending
     from ragen_bench.models.model_folder import check_folder, describe_content
 except (ImportError, OSError) as missing:  # OSError: a missing shared library
     raise UserError(
@@ -96,6 +98,11 @@ class _StepEngine:
         self._engine = llm.llm_engine
         self._context: int = llm.model_config.max_model_len
         self._chat, self._sampling = chat, sampling
+        config = llm.model_config.try_get_generation_config().get("eos_token_id") or []
+        ends = config if isinstance(config, list) else [config]
+        eos = chat.tokenizer.eos_token_id
+        known = chat.add_end([*ends, *([] if eos is None else [eos])])
+        self._ending = Ending(chat.tokenizer, known, sampling, chat.find_end_text(known))
         self._running: dict[str, Request] = {}
         self._overflows: list[tuple[Request, Completion | RequestFailure]] = []
         if not llm.reset_prefix_cache():
@@ -115,8 +122,10 @@ class _StepEngine:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             max_tokens=sampling.max_tokens,
-            stop=[sampling.stop] if sampling.stop else None,
+            stop=list(self._ending.texts) or None,
             include_stop_str_in_output=True,
+            stop_token_ids=sorted(self._ending.ends),
+            skip_special_tokens=False,  # the stop text may be one
             # As servers are sent.
             seed=RandomStream("sampling", sampling.seed, request.key).word() >> 33,
             structured_outputs=form,
@@ -134,8 +143,9 @@ class _StepEngine:
                 [sequence] = output.outputs
                 request = self._running.pop(output.request_id)
                 if finish := _FINISH.get(sequence.finish_reason):
-                    counts = len(output.prompt_token_ids), len(sequence.token_ids)
-                    ended.append((request, Completion(sequence.text, *counts, finish)))
+                    ids = list(sequence.token_ids)
+                    answer = self._ending.make_completion(len(output.prompt_token_ids), ids)
+                    ended.append((request, replace(answer, finish=finish)))
                 else:
                     reason = f"vLLM gave {request.key} up: {sequence.finish_reason}"
                     ended.append((request, RequestFailure(reason)))

@@ -21,6 +21,7 @@ from verl.workers.rollout.replica import TokenOutput
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import make_chat
+from ragen_bench.models.hf.sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.environment_loop import TokenEpisode
@@ -74,16 +75,17 @@ class EpisodeLoop(AgentLoopBase):
         model_dir = self.config.actor_rollout_ref.model.path
         factory = _episode_factory(self.config.ragen.recipe, model_dir)
         parameters = _sampling_parameters(factory.sampling, temperature)
+        ends = _ends_for_vllm(factory.ending)
         version = None
         episode, on_tokens = factory.begin(spec)
         try:
             while not on_tokens.is_over:
-                output = await self._respond(on_tokens, spec, parameters)
+                output = await self._respond(on_tokens, spec, parameters, ends)
                 version = output.extra_fields.get("global_steps")
                 ids, ending = output.token_ids, factory.ending
                 # Engines may continue after the end of a response.
-                ends = (n for n in range(1, len(ids)) if ending.is_finished(ids[:n]))
-                count = next(ends, len(ids))
+                finished = (n for n in range(1, len(ids)) if ending.is_finished(ids[:n]))
+                count = next(finished, len(ids))
                 log_probs = tuple((output.log_probs or [])[:count])
                 stopped = ending.is_stopped(ids[:count])
                 on_tokens.take(Sampled(tuple(ids[:count]), log_probs, stopped))
@@ -95,16 +97,22 @@ class EpisodeLoop(AgentLoopBase):
         return trajectory, version
 
     async def _respond(
-        self, episode: TokenEpisode, spec: RolloutSpec, parameters: dict[str, object]
+        self,
+        episode: TokenEpisode,
+        spec: RolloutSpec,
+        parameters: dict[str, object],
+        ends: dict[str, object],
     ) -> TokenOutput:
         # The same for all turns, so that one server has the earlier turns in its cache.
         name = f"{spec.seed}/{spec.task.name}"
-        # vLLM does not accept these arguments.
-        extra = {}
+        # vLLM does not accept these arguments, and the other engine knows the ends of a turn.
+        extra, sampling = {}, dict(parameters)
         if self.rollout_config.name == HF_ENGINE:
             extra = {"stream": spec.stream(episode.key), "conversation": name}
+        else:
+            sampling |= ends
         output: TokenOutput = await self.server_manager.generate(
-            request_id=name, prompt_ids=episode.ids, sampling_params=dict(parameters), **extra
+            request_id=name, prompt_ids=episode.ids, sampling_params=sampling, **extra
         )
         return output
 
@@ -118,6 +126,16 @@ def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, ob
         "top_k": -1,
         "logprobs": True,
         **stop,
+    }
+
+
+def _ends_for_vllm(ending: Ending) -> dict[str, object]:
+    """Return the settings by which vLLM ends an answer where the harness does."""
+    return {
+        "stop": list(ending.texts),
+        "include_stop_str_in_output": True,
+        "stop_token_ids": sorted(ending.ends),
+        "skip_special_tokens": False,  # a text that stops may be one
     }
 
 

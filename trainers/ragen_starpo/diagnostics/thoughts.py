@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ragen_bench.models.hf.sampling import decode_answer
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.recipes.recipe import Recipe
@@ -111,8 +112,11 @@ def find_thought(
     sequence: TokenSequence, place: int, record: EpisodeRecord, tokenizer: PreTrainedTokenizerBase
 ) -> Thought | None:
     """Return the thought at a response's start, to its end if unclosed, or None."""
-    response = sequence.turns[place].sampled.ids
-    text = _decode(response, tokenizer).lstrip()
+    sampled = sequence.turns[place].sampled
+    response = sampled.ids
+    added = tokenizer.added_tokens_decoder
+    ended = sampled.stopped and any(added[i].special for i in response[-1:] if i in added)
+    text = _decode(response[:-1] if ended else response, tokenizer).lstrip()
     if not text.startswith(_OPEN) or not text.removeprefix(_OPEN).partition(_CLOSE)[0].strip():
         return None
     begin = _end_of_tag(_OPEN, response, tokenizer)
@@ -163,9 +167,8 @@ def _end_of_tag(tag: str, response: tuple[int, ...], tokenizer: PreTrainedTokeni
 
 
 def _decode(ids: tuple[int, ...], tokenizer: PreTrainedTokenizerBase) -> str:
-    """Return the text of tokens as the harness records it, without special tokens."""
-    options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
-    return str(tokenizer.decode(list(ids), **options))
+    """Return the text of tokens as the harness records it."""
+    return decode_answer(tokenizer, ids)
 
 
 def measure_information(scores: Tensor, own: Tensor, tokens: Tensor) -> dict[str, float]:

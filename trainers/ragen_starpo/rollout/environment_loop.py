@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -10,13 +11,20 @@ from ragen_bench.episodes.episode import Episode
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Message
 from ragen_bench.models.chat import Chat, RefusedConversationError, sample_conversation
-from ragen_bench.models.hf.sampling import Ending
+from ragen_bench.models.chat_marks import remove_guards
+from ragen_bench.models.hf.sampling import TAIL_TOKENS, Ending
 from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 _OBSERVATIONS = 1 << 9
 """Number of observations whose tokens are cached."""
 _ANSWER = "An answer that stands for another."
+_MARKS = (
+    *(("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷"), ("<|channel>thought\n", "<channel|>")),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+)
+"""Marks of thoughts that are not tags."""
+_TURNS = 3
 
 
 @dataclass(frozen=True)
@@ -32,8 +40,31 @@ class ChatTokens:
     ends: frozenset[int] = frozenset()
 
     def check(self) -> None:
-        """Raise UserError if the template renders earlier responses unlike a new one's opening."""
-        self._between("-")
+        """Raise UserError if the template renders earlier responses unlike a new one's opening.
+
+        Three turns must read as they were written, also with thoughts in marks of the template.
+        """
+        source = str(self.chat.tokenizer.chat_template)
+        pairs = [(mark.replace("/", "", 1), mark) for mark in re.findall(r"</[\w:]+>", source)]
+        pairs += [(begin, end) for begin, end in _MARKS if end in source]
+        forms = [" \nUp  {0}.\n\n"]
+        for begin, end in dict.fromkeys([("<think>", "</think>"), *pairs]):
+            forms += [
+                f"{begin}Plan {{0}}.{end}<answer>Up</answer>",
+                f"{begin}\nPlan {{0}}.\n{end}\n\n<answer>\nUp {{0}}\n</answer>",
+                f"Plan {{0}}.\n{end}\n\nUp {{0}}",
+            ]
+        for form in forms:
+            messages, wanted = sample_conversation(), self._opening
+            for number in range(_TURNS):
+                answer, observation = form.format(number), f"Lamp {number}."
+                messages += [
+                    {"role": "assistant", "content": answer},
+                    {"role": "user", "content": observation},
+                ]
+                wanted += answer + self._between(observation)
+            if remove_guards(self.chat.render(messages)) != wanted:
+                raise _refusal()
 
     def prompt(self, messages: Sequence[Message]) -> list[int]:
         """Return a conversation as tokens, up to the model's response."""
@@ -64,7 +95,13 @@ class ChatTokens:
         ids = self._encode_observation(text)
         if sampled and sampled[-1] == ids[0]:
             return list(ids[1:])
-        return list(ids[self._closing :] if sampled and sampled[-1] in self.ends else ids)
+        has_ended = bool(sampled) and (sampled[-1] in self.ends or self._ends_by_text(sampled))
+        return list(ids[self._closing :] if has_ended else ids)
+
+    def _ends_by_text(self, ids: Sequence[int]) -> bool:
+        """Return whether tokens complete the template's end of several tokens."""
+        text = self.chat.find_end_text(self.ends)
+        return text != "" and text in str(self.chat.tokenizer.decode(list(ids[-TAIL_TOKENS:])))
 
     @cached_property
     def _closing(self) -> int:
@@ -75,13 +112,13 @@ class ChatTokens:
         except RefusedConversationError:  # of an answer without an observation after it
             conversation = _ANSWER + self._between("+")
         following = conversation.rpartition(_ANSWER)[2]
-        other = self.chat.tokenizer(following, add_special_tokens=False)["input_ids"]
+        other = self.chat.encode(following)
         for number, (token, same) in enumerate(
             zip(self._encode_observation("-"), other, strict=False), 1
         ):
             if token != same:
                 break
-            if token in self.ends:
+            if token in self.ends or self._ends_by_text(other[:number]):
                 return number
         return 0
 
@@ -91,8 +128,7 @@ class ChatTokens:
 
         @lru_cache(maxsize=_OBSERVATIONS)
         def encode(text: str) -> tuple[int, ...]:
-            between = self._between(text)
-            return tuple(self.chat.tokenizer(between, add_special_tokens=False)["input_ids"])
+            return tuple(self.chat.encode(self._between(text)))
 
         return encode
 
@@ -104,12 +140,16 @@ class ChatTokens:
         conversation = self.chat.render([*opening, answered, observed])
         before, answer, after = conversation.partition(_ANSWER)
         if not answer or before != self._opening:
-            raise UserError(
-                "the model's chat template renders an earlier answer differently from the opening "
-                "of a new one, so sampled tokens cannot stay; train with another template, or "
-                "set rollouts.history=none in the recipe"
-            )
+            raise _refusal()
         return after
+
+
+def _refusal() -> UserError:
+    return UserError(
+        "the model's chat template renders an earlier answer differently from the opening "
+        "of a new one, so sampled tokens cannot stay; train with another template, or "
+        "set rollouts.history=none in the recipe"
+    )
 
 
 class TokenEpisode:

@@ -83,6 +83,7 @@ class EpisodeFactory:
     def __init__(
         self, recipe: Recipe, chat: Chat, ends: frozenset[int], context: int | None
     ) -> None:
+        ends = chat.add_end(ends)
         self._chat = ChatTokens(chat, ends)
         self._format, self._shaping = recipe.response_format, recipe.shaping
         self._own = OwnReward(recipe.shaping.python) if recipe.shaping.python else None
@@ -95,7 +96,7 @@ class EpisodeFactory:
         }
         rollouts, stop = recipe.rollouts, stop_text(self._format, constrain=False)
         self.sampling = Sampling(rollouts.temperature, rollouts.max_tokens, stop, recipe.seed)
-        self.ending = Ending(chat.tokenizer, ends, self.sampling)
+        self.ending = Ending(chat.tokenizer, ends, self.sampling, chat.find_end_text(ends))
         self._context = rollouts.context or context or _NO_CONTEXT
         if self._context <= rollouts.max_tokens:
             raise UserError(
