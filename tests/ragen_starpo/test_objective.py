@@ -79,6 +79,12 @@ def by_rloo(_):
     return core_algos.compute_rloo_outcome_advantage(rewards("trajectory"), MASK, names())
 
 
+def by_baseline(_):
+    return core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage(
+        rewards("trajectory"), MASK, names()
+    )
+
+
 def by_gae(credit):
     return core_algos.compute_gae_advantage_return(rewards(credit), VALUES, MASK, GAMMA, LAM)
 
@@ -108,6 +114,7 @@ ESTIMATORS = [
     ("rloo", "trajectory", by_rloo, None, False),
     ("gae", "trajectory", by_gae, "trajectory", True),
     ("gae", "turn", by_gae, "turn", True),
+    ("reinforce-plus-plus-baseline", "trajectory", by_baseline, None, False),
     ("reinforce-plus-plus", "trajectory", by_reinforce_plus_plus, "trajectory", False),
     ("reinforce-plus-plus", "turn", by_reinforce_plus_plus, "turn", False),
     ("bi-level-gae", "turn", by_bi_level_gae, "turn", True),

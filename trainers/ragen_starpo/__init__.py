@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         dr_grpo,
         grpo,
         reinforce_plus_plus,
+        reinforce_plus_plus_baseline,
         rloo,
         token_gae,
     )
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "algorithms.advantages": (
-        *("bi_level_gae", "dr_grpo", "grpo", "reinforce_plus_plus", "rloo", "token_gae"),
+        *("bi_level_gae", "dr_grpo", "grpo", "reinforce_plus_plus"),
+        *("reinforce_plus_plus_baseline", "rloo", "token_gae"),
     ),
     "algorithms.losses": ("kl_penalty", "ppo_loss", "value_loss"),
     "algorithms.registry": ("estimator", "filter", "loss"),
@@ -46,6 +48,7 @@ __all__ = [
     "ppo_loss",
     "read_recipe",
     "reinforce_plus_plus",
+    "reinforce_plus_plus_baseline",
     "rloo",
     "token_gae",
     "train",

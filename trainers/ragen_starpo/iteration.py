@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+import torch
 from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
@@ -21,7 +22,14 @@ from ragen_starpo.diagnostics.metrics import StepMetrics, iteration_metrics
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.diagnostics.thoughts import measure_thoughts
 from ragen_starpo.engine.worker import PolicyLossFunction
-from ragen_starpo.objective import compute_advantages, correct_gap
+from ragen_starpo.objective import (
+    CORRECTION,
+    REFERENCE,
+    compute_advantages,
+    correct_gap,
+    find_trained_tokens,
+    optional_columns,
+)
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
@@ -177,29 +185,35 @@ def update_models(
     gradients: dict[str, float] = {}
     if buckets := recipe.diagnostics.gradients:
         gradients = measure_gradients(recipe.loss, buckets, batch, columns, models.gradient_norm)
-    step_metrics, trained_tokens = StepMetrics(), 0
+    step_metrics, trained_tokens, taken = StepMetrics(), 0, 0
+    trained = find_trained_tokens(recipe.loss, batch)
     for rows in steps:
-        mask = batch.mask[rows]
-        trained_tokens += int(mask.sum())
+        if not trained[rows].any():
+            continue  # only the optimiser's momentum and decay would move the weights
+        taken += 1
+        trained_tokens += int(trained[rows].sum())
         weights = token_weights(
-            mask, recipe.loss.aggregation, recipe.loss.horizon, batch.trajectories[rows]
+            trained[rows], recipe.loss.aggregation, recipe.loss.horizon, batch.trajectories[rows]
         )
         metrics = {
             f"{model}/{name}": value
             for model, values in models.step(rows, weights).items()
             for name, value in values.items()
         }
-        step_metrics.add(metrics, int(mask.sum()))
-    gap = {}
+        step_metrics.add(metrics, int(batch.mask[rows].sum()))
+    gap, masked = {}, {}
     if models.measures_gap:
         difference = columns["old_log_probs"] - batch.log_probs
         gap = {"policy/engine_gap": float(difference.abs().max())}
+    if recipe.loss.mask_truncated:
+        masked = {"loss/masked": 1 - int(trained.sum()) / int(batch.mask.sum())}
     return {
         **step_metrics.means(),
         **correction,
         **gradients,
         **gap,
-        "steps": len(steps),
+        **masked,
+        "steps": taken,
         "trained_tokens": trained_tokens,
     }
 
@@ -212,10 +226,13 @@ def compute_columns(
     values = models.values()
     advantages, returns = compute_advantages(recipe.advantage, batch, values)
     advantages = advantages * recipe.filter.advantage_factor(kept)
-    advantages, metrics = correct_gap(recipe.correction, advantages, old_log_probs, batch)
-    columns = {"advantages": advantages, "old_log_probs": old_log_probs}
+    corrected, metrics = correct_gap(recipe.correction, advantages, old_log_probs, batch)
+    columns = {"advantages": corrected, "old_log_probs": old_log_probs}
+    if CORRECTION in optional_columns(recipe.loss, recipe.correction):
+        ones = torch.ones_like(advantages)
+        columns[CORRECTION] = correct_gap(recipe.correction, ones, old_log_probs, batch)[0]
     if values is not None and returns is not None:
         columns |= {"old_values": values, "returns": returns}
     if reference is not None:
-        columns["reference"] = reference
+        columns[REFERENCE] = reference
     return columns, metrics

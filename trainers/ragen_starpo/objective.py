@@ -20,6 +20,9 @@ from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.recipes.sections import AdvantageSettings, CorrectionSettings, LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
+REFERENCE, CORRECTION = "reference", "correction"
+"""Columns of a KL term: log-probabilities of the reference, and weights of the correction."""
+
 
 def compute_advantages(
     settings: AdvantageSettings, batch: TokenBatch, values: Tensor | None
@@ -87,13 +90,28 @@ def correct_gap(
     return advantages * weights, {f"correction/{name}": float(v) for name, v in metrics.items()}
 
 
+def optional_columns(loss: LossSettings, correction: CorrectionSettings) -> list[str]:
+    """Return the names of the columns that a recipe's KL term needs."""
+    weighted = loss.kl and loss.kl_ratio and correction.level != "none"
+    return [*([REFERENCE] if loss.kl else []), *([CORRECTION] if weighted else [])]
+
+
+def find_trained_tokens(settings: LossSettings, batch: TokenBatch) -> Tensor:
+    """Return (sequences, tokens) 1 on sampled tokens that are trained on."""
+    return batch.mask * (1 - batch.cut) if settings.mask_truncated else batch.mask
+
+
 def policy_contribution(
     settings: LossSettings, log_probs: Tensor, entropies: Tensor, columns: Mapping[str, Tensor]
 ) -> Contribution:
     """Compute the contribution of some rows to the policy's loss, and its metrics.
 
     Log-probabilities have their gradient. Columns are `mask`, `weights`, `advantages`,
-    `old_log_probs` and, with a KL term, `reference`.
+    `old_log_probs` and those of `optional_columns`.
+
+    With `kl_ratio` the KL term is weighted by the ratio of probabilities, and by the weights of
+    the correction if there is one. Its value and its gradient then have the expectations of the
+    policy in training, except that contexts remain those of the policy that sampled.
     """
     mask, weights, old = columns["mask"], columns["weights"], columns["old_log_probs"]
     losses, metrics = LOSSES.find(settings.policy)(
@@ -108,7 +126,9 @@ def policy_contribution(
     metrics["kl_from_rollouts"] = masked_mean(-log_ratio, mask)
     metrics["entropy"] = masked_mean(entropies.detach(), mask)
     if settings.kl:
-        kl = kl_penalty(log_probs, columns["reference"], settings.kl_estimator)
+        kl = kl_penalty(log_probs, columns[REFERENCE], settings.kl_estimator)
+        if settings.kl_ratio:
+            kl = kl * torch.exp(log_ratio) * columns.get(CORRECTION, 1.0)
         total = total + settings.kl * (kl * weights).sum()
         metrics["kl_from_reference"] = masked_mean(kl.detach(), mask)
     return total, metrics
@@ -157,6 +177,7 @@ class TrajectoryLayout:
             mask=mask,
             turns=self.join(batch.turns),
             log_probs=self.join(batch.log_probs),
+            cut=self.join(batch.cut),
         )
 
     def join(self, column: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from ragen_starpo.algorithms.advantages import (
     find_turn_ends,
     grpo,
     reinforce_plus_plus,
+    reinforce_plus_plus_baseline,
     rloo,
     token_gae,
 )
@@ -131,6 +132,22 @@ def test_grpo_and_dr_grpo_equal_verls(normalize_std, scored):
         rewards, mask, names(groups), norm_adv_by_std_in_grpo=normalize_std
     )
     close((grpo if normalize_std else dr_grpo)(scores, groups, mask), theirs)
+
+
+@given(scored_groups())
+def test_reinforce_plus_plus_baseline_equals_verls(scored):
+    scores, groups = scored
+    mask = torch.ones(len(scores), 4, dtype=torch.int64)
+    mask[:, 0] = 0
+    mask[1:, 1] = 0  # responses of different lengths
+    if mask.sum() < 2:
+        return
+    rewards = torch.zeros(mask.shape, dtype=torch.float64)
+    rewards[:, 3] = scores
+    theirs, _ = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage(
+        rewards, mask, names(groups)
+    )
+    close(reinforce_plus_plus_baseline(scores, groups, mask), theirs)
 
 
 def test_scores_that_differ_by_rounding_are_a_tie():

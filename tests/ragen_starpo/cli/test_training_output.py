@@ -9,7 +9,8 @@ from ragen_bench.errors import UserError
 from ragen_bench.terminal.console import plain_console
 from ragen_starpo.cli import main
 from ragen_starpo.cli.main import COMMANDS
-from ragen_starpo.cli.training import NO_STEPS, print_places, print_progress
+from ragen_starpo.cli.training import print_places, print_progress
+from ragen_starpo.local.untrained import NO_STEPS
 
 LINES = {
     "local": ("local", "small", "--out", "run"),

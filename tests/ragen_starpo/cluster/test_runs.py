@@ -50,7 +50,10 @@ TWO_NODES = {
     "advantage": {"estimator": "bi-level-gae", "credit": "turn"},
     "critic": {"learning_rate": 1e-3},
     "lora": {"rank": 4, "alpha": 8},
-    "loss": {"kl": 0.01, "aggregation": "seq-mean-token-sum-norm", "horizon": 60},
+    "loss": {
+        **{"kl": 0.01, "kl_ratio": True, "mask_truncated": True},
+        **{"aggregation": "seq-mean-token-sum-norm", "horizon": 60},
+    },
     "correction": {"level": "sequence", "threshold": 1.5},
     "checkpoint_every": 2,
     "validation": {"every": 0},

@@ -150,6 +150,20 @@ def reinforce_plus_plus(rewards: Tensor, mask: Tensor, gamma: float = 1.0) -> tu
     return masked_whiten(returns, mask), returns
 
 
+@estimator("reinforce-plus-plus-baseline", whole_returns=True)
+def reinforce_plus_plus_baseline(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
+    """Returns minus the group's mean, whitened over the batch's tokens (arXiv 2501.03262).
+
+    A group of one keeps its return before whitening.
+
+    Args:
+        scores: (trajectories,) returns.
+        groups: (trajectories,) number of the instance.
+        mask: 1 on sampled tokens.
+    """
+    return masked_whiten(grpo(scores, groups, mask, normalize_std=False), mask)
+
+
 def find_turn_ends(turns: Tensor, mask: Tensor) -> Tensor:
     """Return a mask of each turn's last sampled token, given the non-decreasing turns of tokens."""
     is_sampled = mask.bool()

@@ -92,17 +92,19 @@ def kl_penalty(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> 
     """Estimate the KL divergence from a reference policy at each token.
 
     With r = reference - log_probs: k1 is -r, k2 is r^2 / 2, k3 is exp(r) - 1 - r
-    (Schulman 2020, "Approximating KL divergence"). k1 and k3 are unbiased; k3 is never negative.
+    (Schulman 2020, "Approximating KL divergence"), and abs is |r|. k1 and k3 are unbiased; all but
+    k1 are never negative.
 
     The estimator decides the value alone. The gradient is always that of k2, whose expectation is
     the gradient of the KL divergence. The gradient of k1 has expectation 0, and that of k3 is of
     the reversed divergence (Tang and Munos 2025, arXiv 2506.09477). verl calls these forms k1+ and
-    k3+. A token's effect on the divergence of later tokens is not counted.
+    k3+. Expectations are over the policy's own tokens; multiply by the ratio of probabilities for
+    those of another policy. A token's effect on the divergence of later tokens is not counted.
 
     Args:
         log_probs: Log-probabilities of the sampled tokens under the policy.
         reference: Log-probabilities under the reference policy.
-        estimator: `k1`, `k2` or `k3`.
+        estimator: `k1`, `k2`, `k3` or `abs`.
     """
     # Straight through: k2 minus itself is 0, but has a gradient.
     half_square = (log_probs - reference).square() / 2
@@ -115,6 +117,8 @@ def _kl_value(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> T
         return -log_ratio
     if estimator == "k2":
         return log_ratio.square() / 2
+    if estimator == "abs":
+        return log_ratio.abs()
     if estimator == "k3":
         bounded = log_ratio.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
         return torch.expm1(bounded) - bounded

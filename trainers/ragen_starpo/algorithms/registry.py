@@ -23,7 +23,7 @@ from ragen_bench.errors import described, unknown
 GROUP = "ragen_starpo.algorithms"
 """The entry point group of third-party packages."""
 
-KLEstimator: TypeAlias = Literal["k1", "k2", "k3"]
+KLEstimator: TypeAlias = Literal["k1", "k2", "k3", "abs"]
 KL_ESTIMATORS: tuple[KLEstimator, ...] = get_args(KLEstimator)
 Aggregation: TypeAlias = Literal[
     "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_starpo.local.untrained import UntrainedWarning, find_reason
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,10 +23,6 @@ if TYPE_CHECKING:
     from ragen_starpo.recipes.recipe import Recipe
 
 _POLL_SECONDS = 0.5
-NO_STEPS = (
-    "No step was taken, as the filter dropped all groups in every iteration; start with a model "
-    "that sometimes succeeds, or raise rollouts.samples or rollouts.temperature"
-)
 
 
 class Tracker(AbstractContextManager[object], Protocol):
@@ -182,6 +180,9 @@ def print_progress(
         for tracker in trackers:
             contexts.enter_context(tracker)
         contexts.enter_context(bar)
+        # Printed at the end instead.
+        contexts.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", UntrainedWarning)
         task = bar.add_task(name, total=iterations, completed=iterations_done(out), status=status)
 
         def on_metrics(line: JsonObject) -> None:
@@ -226,15 +227,14 @@ def print_progress(
 
 
 def print_places(console: Console, run: Path) -> None:
-    """Print the paths of a run and its models, and whether the filter dropped all groups."""
+    """Print the paths of a run and its models, and why it took no step if it took none."""
     from ragen_bench.runs.json_lines import numbered
 
     models = [str(run / name) for name in ("best", "final") if (run / name).is_dir()]
     console.print(f"Run     {run}", soft_wrap=True)
     console.print(f"Models  {', '.join(models)}", soft_wrap=True)
-    kept = [line["filter/kept"] for _, line in numbered(run / "metrics.jsonl")]
-    if kept and not any(kept):
-        console.print(NO_STEPS, soft_wrap=True)
+    if reason := find_reason(line for _, line in numbered(run / "metrics.jsonl")):
+        console.print(reason, soft_wrap=True)
 
 
 def read_iteration_metrics(run: Path, timing: JsonObject) -> dict[str, float]:

@@ -24,14 +24,19 @@ from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.worker import Contribution, PolicyLossFunction
 from ragen_starpo.iteration import Rollouts
-from ragen_starpo.objective import policy_contribution, value_contribution
+from ragen_starpo.objective import (
+    CORRECTION,
+    REFERENCE,
+    optional_columns,
+    policy_contribution,
+    value_contribution,
+)
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 TOKENS, _MEAN = "tokens", "mean/"
 """Number of sampled tokens, by which the sums of all ranks and micro-batches are divided."""
-REFERENCE = "reference"
 POLICY_COLUMNS = ("advantages", "old_log_probs", "weights")
 CRITIC_COLUMNS = ("old_values", "returns", "weights")
 _INPUTS = ("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask")
@@ -128,7 +133,8 @@ class QueuedModels:
             )
         self._keys = self._queued.keys[: len(batch)]
         self._responses = responses_of(rollouts.kept)
-        self._columns = [*POLICY_COLUMNS, *([REFERENCE] if learner.recipe.loss.kl else [])]
+        recipe = learner.recipe
+        self._columns = [*POLICY_COLUMNS, *optional_columns(recipe.loss, recipe.correction)]
 
     def values(self) -> Tensor | None:
         """Return the critic's values; None without a critic."""
@@ -285,7 +291,8 @@ def policy_loss(
     dp_group: object,  # noqa: ARG001 - verl's name
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return a micro-batch's contribution to the policy loss, and its metrics."""
-    columns = _columns(data, [*POLICY_COLUMNS, *([REFERENCE] if settings.kl else [])])
+    optional = [name for name in (REFERENCE, CORRECTION) if name in data.keys()]  # noqa: SIM118
+    columns = _columns(data, [*POLICY_COLUMNS, *optional])
     mask = columns["mask"]
     log_probs = _align(model_output["log_probs"], data, mask)
     entropies = _align(model_output["entropy"], data, mask)

@@ -21,6 +21,7 @@ from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.cluster.vllm_checks import check_attention, check_memory, check_versions
 from ragen_starpo.engine.computing import Device, check_devices, device_here
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
+from ragen_starpo.local.untrained import warn_if_untrained
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
 from ragen_starpo.rollout.episodes import training_pool
@@ -49,7 +50,9 @@ def train(
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if is_finished(out, recipe.iterations):
-        return TrainingDirectory(out, recipe)
+        run = TrainingDirectory(out, recipe)
+        warn_if_untrained(run.lines("metrics.jsonl"))
+        return run
     if recipe.lora is not None:
         from ragen_starpo.engine.adapters import check_adapters  # imports transformers
 
@@ -67,7 +70,9 @@ def train(
     with ray_session(recipe.cluster, device, address):
         _run(config)
     # Not checked again: the file of a reward may have been edited meanwhile.
-    return TrainingDirectory(out)
+    run = TrainingDirectory(out)
+    warn_if_untrained(run.lines("metrics.jsonl"))
+    return run
 
 
 def device_of(cluster: ClusterSettings, address: str | None) -> Device:

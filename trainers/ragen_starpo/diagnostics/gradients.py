@@ -19,7 +19,7 @@ from torch import Tensor
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.masked import group_index, group_std
 from ragen_starpo.engine.worker import PolicyLossFunction
-from ragen_starpo.objective import policy_contribution
+from ragen_starpo.objective import find_trained_tokens, policy_contribution
 from ragen_starpo.recipes.sections import LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -48,7 +48,8 @@ def measure_gradients(
     metrics: dict[str, float] = {}
     for number, (rows, std) in enumerate(split_by_std(batch, buckets), 1):
         bucket = batch.rows(rows)
-        weights = token_weights(bucket.mask, loss.aggregation, loss.horizon, bucket.trajectories)
+        trained = find_trained_tokens(loss, bucket)
+        weights = token_weights(trained, loss.aggregation, loss.horizon, bucket.trajectories)
         with_weights = {name: column[rows] for name, column in columns.items()}
         with_weights["weights"] = weights
         task = partial(policy_contribution, replace(loss, entropy=0.0, kl=0.0))

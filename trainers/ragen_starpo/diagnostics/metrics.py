@@ -11,6 +11,7 @@ from ragen_bench.analysis.reasoning import read_thought
 from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.algorithms.masked import group_index, group_sizes, group_std
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.shaping import overlong_penalty
 from ragen_starpo.rollout.trajectory import TokenTrajectory, scores_of
 
 _PER_STEP = ("loss", "grad_norm", "lr")
@@ -23,6 +24,13 @@ def iteration_metrics(
     """Return the metrics of all rollouts, at least one, by `rollout/NAME`; `scales` by env id."""
     metrics = rollout_metrics(trajectories, recipe.rollouts.instances)
     metrics |= environment_metrics(recipe.envs, trajectories, scales)
+    if recipe.shaping.overlong_buffer:
+        most = recipe.rollouts.max_tokens
+        metrics["overlong"] = _mean(
+            overlong_penalty(recipe.shaping, len(turn.sampled.ids), most)
+            for trajectory in trajectories
+            for turn in trajectory.turns
+        )
     return {f"rollout/{name}": value for name, value in metrics.items()}
 
 

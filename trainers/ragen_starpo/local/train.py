@@ -22,6 +22,7 @@ from ragen_starpo.diagnostics.monitor import (
 from ragen_starpo.iteration import Clock, Iteration
 from ragen_starpo.local.run import START, TrainingDirectory, check_run, is_finished, save_rollouts
 from ragen_starpo.local.trainer import Trainer
+from ragen_starpo.local.untrained import NO_TOKENS, find_reason, warn_if_untrained
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.episodes import training_pool
 
@@ -66,7 +67,8 @@ def train(
         on_iteration: Called after each iteration.
 
     Returns:
-        The run.
+        The run. An `UntrainedWarning` says that it took no step, for example because the filter
+        dropped all groups.
 
     Raises:
         UserError: The directory, the model or an environment is not usable; and as
@@ -75,12 +77,14 @@ def train(
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if is_finished(out, recipe.iterations):
-        return TrainingDirectory(out, recipe)
-    with explain_memory():
-        trainer = Trainer(folder, recipe)
-    # Last, so that a mistake leaves no directory that would block the corrected command.
-    run = TrainingDirectory(out, recipe)
-    resume_run(recipe, trainer, run, on_iteration)
+        run = TrainingDirectory(out, recipe)
+    else:
+        with explain_memory():
+            trainer = Trainer(folder, recipe)
+        # Last, so that a mistake leaves no directory that would block the corrected command.
+        run = TrainingDirectory(out, recipe)
+        resume_run(recipe, trainer, run, on_iteration)
+    warn_if_untrained(run.lines("metrics.jsonl"))
     return run
 
 
@@ -186,8 +190,11 @@ def _validate(
 def _describe_starvation(run: TrainingDirectory, give_up_after: int) -> str | None:
     """Return the reason to stop when no group's returns differ; None to continue."""
     last = list(run.lines("metrics.jsonl"))[-give_up_after:]
-    if len(last) < give_up_after or any(line["filter/kept"] for line in last):
+    reason = find_reason(last) if len(last) == give_up_after else None
+    if reason is None:
         return None
+    if reason == NO_TOKENS:
+        return f"the last {len(last)} iterations taught nothing. {reason}"
     return (
         f"in {len(last)} iterations in a row all rollouts of an instance had the same return, so "
         "nothing is left to learn from; start with a model that sometimes succeeds, or raise "

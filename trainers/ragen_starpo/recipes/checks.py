@@ -17,7 +17,7 @@ def find_problems(recipe: Recipe) -> Iterator[str]:
     """Yield the problems of a recipe; later checks rely on earlier ones to have found none."""
     for check in (
         *(_check_groups, _check_mixture, _check_steps),
-        *(_check_thoughts, _check_monitor, _check_ahead),
+        *(_check_shaping, _check_thoughts, _check_monitor, _check_ahead),
     ):
         yield from check(recipe)
 
@@ -85,6 +85,16 @@ def _check_steps(recipe: Recipe) -> Iterator[str]:
         yield (
             "loss.horizon: seq-mean-token-sum-norm divides by it; set it, as to the maximum "
             "response tokens of an episode, rollouts.max_tokens times turns"
+        )
+
+
+def _check_shaping(recipe: Recipe) -> Iterator[str]:
+    """Check that responses can be as short as the penalty of long ones demands."""
+    buffer, most = recipe.shaping.overlong_buffer, recipe.rollouts.max_tokens
+    if buffer > most:
+        yield (
+            f"shaping.overlong_buffer: {buffer:g} is more than rollouts.max_tokens={most}; set it "
+            f"to at most {most}"
         )
 
 

@@ -42,6 +42,13 @@ from ragen_starpo.recipes.sections import (
     ValidationSettings,
 )
 
+_LATER = {
+    "advantage": ("settings",),
+    "filter": ("settings",),
+    "loss": ("settings", "policy", "kl_ratio", "mask_truncated"),
+    "shaping": ("overlong_buffer", "overlong_penalty"),
+}
+"""Settings that later versions added, by table; as JSON they are left out at their defaults."""
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "finite_number")
 """pydantic's error types for a bound."""
 
@@ -137,11 +144,11 @@ class Recipe:
         """Return all settings, defaults included."""
         settings: JsonObject = asdict(self)
         # Runs of earlier versions lack these keys, and resume only without them.
-        for table in ("advantage", "filter", "loss"):
-            if not settings[table]["settings"]:
-                del settings[table]["settings"]
-        if self.loss.policy == "ppo":
-            del settings["loss"]["policy"]
+        for table, names in _LATER.items():
+            default = asdict(type(getattr(self, table))())
+            for name in names:
+                if settings[table][name] == default[name]:
+                    del settings[table][name]
         return settings
 
 

@@ -219,6 +219,10 @@ class LossSettings:
         value_clip: The largest change of a value in an iteration.
         policy: Name of a registered policy loss.
         settings: The policy loss's own settings by name, for one that has any.
+        kl_ratio: Weight the KL divergence by the ratio of the policy's probability to that of
+            sampling, so that its gradient is right after the first step too. verl and the papers'
+            code do not.
+        mask_truncated: Train on no token of a response that `rollouts.max_tokens` cut.
     """
 
     clip_low: ShareBelowOne = 0.2
@@ -232,6 +236,8 @@ class LossSettings:
     value_clip: Positive = 0.5
     policy: Annotated[str, AfterValidator(LOSSES.check)] = "ppo"
     settings: OwnSettings = field(default_factory=dict)
+    kl_ratio: bool = False
+    mask_truncated: bool = False
 
     def __post_init__(self) -> None:
         LOSSES.find(self.policy).check(self)
@@ -270,6 +276,9 @@ class ShapingSettings:
         true_claims: Multiplied by the truth of a thought's claims about places, from -1 to 1.
         python: `MODULE:FUNCTION`; a function of the user's, whose result is added to each turn's
             reward, see `ragen_starpo.rollout.own_reward`. None for none.
+        overlong_buffer: Last tokens before `rollouts.max_tokens` in which a response is penalised,
+            the more the longer it is (DAPO, arXiv 2503.14476, eq. 13); 0 for no penalty.
+        overlong_penalty: Subtracted in a turn whose response has all `rollouts.max_tokens`.
     """
 
     format_penalty: Weight = 0.0
@@ -277,6 +286,8 @@ class ShapingSettings:
     plan_agreement: Weight = 0.0
     true_claims: Weight = 0.0
     python: str | None = None
+    overlong_buffer: Weight = 0.0
+    overlong_penalty: Weight = 1.0
 
     def __post_init__(self) -> None:
         if self.python is not None and not all(self.python.partition(":")):

@@ -112,7 +112,7 @@ class EpisodeFactory:
             episode = Episode(task, spec.seed, env, self._format, self._history)
             # Held-out episodes are scored, not learned from.
             own = self._own if task.split == "train" else None
-            shaped = make_reward(self._shaping, episode, own)
+            shaped = make_reward(self._shaping, episode, own, self.sampling.max_tokens)
             on_tokens = TokenEpisode(
                 episode, spec.group, self._chat, self.ending, self._context, shaped
             )

@@ -23,13 +23,13 @@ from ragen_starpo.rollout.own_reward import OwnReward
 
 
 def make_reward(
-    weights: ShapingSettings, episode: Episode, own: OwnReward | None = None
+    weights: ShapingSettings, episode: Episode, own: OwnReward | None = None, max_tokens: int = 0
 ) -> Callable[[TurnRecord], float]:
     """Return the function from a recorded turn to its training reward.
 
     It must be called after each turn of an episode that has just begun, once and in order,
     since claims are compared with the state before the turn. With all weights 0 it is the
-    environment's reward.
+    environment's reward. `max_tokens` are those of a response, for the penalty of long ones.
     """
     thoughts = _Thoughts(weights, episode) if weights.reads_thoughts else None
     own_reward = own.for_episode(episode) if own else None
@@ -40,10 +40,22 @@ def make_reward(
         if not turn.format_is_valid:
             total -= weights.format_penalty
         total -= weights.turn_cost
+        if weights.overlong_buffer:
+            total -= overlong_penalty(weights, turn.completion_tokens, max_tokens)
         total = total + thoughts.reward(turn) if thoughts else total
         return total + own_reward(turn) if own_reward else total
 
     return reward
+
+
+def overlong_penalty(weights: ShapingSettings, tokens: int, max_tokens: int) -> float:
+    """Return the penalty of a response of so many tokens (DAPO, arXiv 2503.14476, eq. 13).
+
+    It rises linearly over the last `overlong_buffer` tokens, from 0 to `overlong_penalty` at
+    `max_tokens`.
+    """
+    excess = max(0, tokens - (max_tokens - weights.overlong_buffer))
+    return weights.overlong_penalty * excess / weights.overlong_buffer
 
 
 def plan_agreement(turn: TurnRecord, actions: Sequence[str], most: int) -> float:

@@ -83,6 +83,18 @@ class TokenSequence:
         ]
 
     @property
+    def cut(self) -> list[int]:
+        """1 for each token of a response that the limit of tokens cut, 0 for all others."""
+        return [
+            kind
+            for turn in self.turns
+            for kind in (
+                *(0 for _ in turn.observed),
+                *(int(not turn.sampled.stopped) for _ in turn.sampled.ids),
+            )
+        ]
+
+    @property
     def numbers(self) -> list[int]:
         """Number of each token's turn in the trajectory."""
         return [
@@ -132,6 +144,7 @@ class TokenBatch:
         turns: (sequences, tokens) number of each token's turn in its trajectory, from 0; on padding
             that of the last token.
         log_probs: (sequences, tokens) of the engine, 0 where the mask is 0.
+        cut: (sequences, tokens) 1 on the tokens of responses that the limit of tokens cut.
         turn_rewards: (sequences, turns) shaped rewards of all turns of the trajectory; 0 after its
             last turn.
         scores: (sequences,) shaped returns of the trajectories, in 64 bits.
@@ -145,6 +158,7 @@ class TokenBatch:
     mask: Tensor
     turns: Tensor
     log_probs: Tensor
+    cut: Tensor
     turn_rewards: Tensor
     scores: Tensor
     groups: Tensor
@@ -188,6 +202,7 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         mask=_pad_rows([row.mask for row in rows], width, 0),
         turns=_pad_rows([row + row[-1:] * (width - len(row)) for row in numbers], width, 0),
         log_probs=_pad_rows([row.log_probs for row in rows], width, 0, torch.float32),
+        cut=_pad_rows([row.cut for row in rows], width, 0),
         turn_rewards=torch.tensor(turn_rewards, dtype=torch.float32)[of],
         scores=scores_of(trajectories)[of],
         groups=groups[of],
