@@ -65,6 +65,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     header: str | Iterable[str] = Default.header,
     extra_body: str | None = Default.extra_body,
     reasoning_effort: str | None = Default.reasoning_effort,
+    stream: bool = Default.stream,
     isolate: bool = Default.isolate,
     memory: int | None = Default.memory,
     prices: str | PathLike[str] | None = None,
@@ -108,6 +109,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         header: "NAME: VALUE" of each request, or several; not recorded.
         extra_body: Extra fields of each request, an object as JSON; recorded.
         reasoning_effort: One of the server's levels.
+        stream: Ask the server for streamed replies.
         isolate: Run the user's own agent under bubblewrap, as always on the sealed split.
         memory: GiB of address space of an isolated agent; None for 4.
         prices: File with the prices of tokens; None for that of `RAGEN_PRICES`.

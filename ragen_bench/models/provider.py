@@ -31,7 +31,7 @@ ENTRY_POINTS = "ragen_bench.models"
 """The entry point group of other distributions' providers."""
 SERVER_OPTIONS = (
     *("base_url", "concurrency", "timeout", "retries", "key_variable"),
-    *("header", "extra_body", "reasoning_effort"),
+    *("header", "extra_body", "reasoning_effort", "stream"),
 )
 """Connection options of a model on a server."""
 

@@ -265,7 +265,8 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
 
 
 def _read_options(options: EvaluationOptions) -> JsonObject:
-    return {name: value for name, value in options.connection.items() if value not in (None, ())}
+    given = options.connection.items()
+    return {n: value for n, value in given if value is not False and value not in (None, ())}
 
 
 def _server_options(model: str, settings: JsonObject) -> ServerOptions | None:

@@ -40,6 +40,7 @@ class ConnectionOptions:
     reasoning_effort: Annotated[
         str | None, Option("LEVEL", "one of the server's levels, such as low")
     ] = None
+    stream: Annotated[bool, Option(None, "ask the server for streamed replies")] = False
 
     @property
     def connection(self) -> JsonObject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple, NoReturn, get_args
 
 from ragen_bench.errors import UserError, described, missing_extra
@@ -22,6 +22,7 @@ from ragen_bench.models.api.response import REPLIES, make_client
 from ragen_bench.models.api.returned import NATIVE, NO_ANSWER
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.api.server_model import ServerModel
+from ragen_bench.models.api.stream import is_stream, merge_anthropic, merge_google
 from ragen_bench.models.base import Message
 from ragen_bench.models.provider import find_provider
 
@@ -40,6 +41,7 @@ class _Protocol(NamedTuple):
     url_variable: str
     url: str
     convert: Callable[[JsonObject], JsonObject]
+    merge: Callable[[str], str]
 
 
 _PROTOCOLS = {
@@ -49,6 +51,7 @@ _PROTOCOLS = {
         "ANTHROPIC_BASE_URL",
         "https://api.anthropic.com",
         convert_anthropic,
+        merge_anthropic,
     ),
     "google": _Protocol(
         "gemini",
@@ -56,6 +59,7 @@ _PROTOCOLS = {
         "GOOGLE_GEMINI_BASE_URL",
         "https://generativelanguage.googleapis.com",
         convert_google,
+        merge_google,
     ),
 }
 
@@ -131,23 +135,30 @@ class AnyLLMModel(ServerModel):
         replies: list[httpx.Response] = []
         REPLIES.set(replies)
         try:
-            await self._client.acompletion(
+            chunks = await self._client.acompletion(
                 self._name,
                 [_adapt_message(message) for message in messages],
                 reasoning_effort=self._effort,
                 timeout=self.options.timeout,
                 **supported,
                 **additions,
+                stream=self.streams or None,
             )
+            if isinstance(chunks, AsyncIterator):
+                async for _ in chunks:  # the request is sent as they are read
+                    pass
         except Exception as error:  # noqa: BLE001 (of the libraries, which may not read a reply)
             if not (replies and replies[-1].is_success):
                 self._raise_error(error, replies)
         body = replies[-1].text
+        body = self._protocol.merge(body) if is_stream(body) else body
         try:
             reply = json.loads(body)
         except (ValueError, RecursionError):
             return body
-        return json.dumps(self._protocol.convert(reply)) if isinstance(reply, dict) else body
+        if not isinstance(reply, dict) or "error" in reply:
+            return body
+        return json.dumps(self._protocol.convert(reply))
 
     def _raise_error(self, error: Exception, replies: Sequence[httpx.Response]) -> NoReturn:
         """Raise the meaning of an error of the libraries; see `errors.raise_client_error`."""

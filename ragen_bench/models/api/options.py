@@ -33,7 +33,8 @@ _RESERVED_FIELDS = {
     "regex": "--constrain",
     "structured_outputs": "--constrain",
     "stop": "",
-    "stream": "",
+    "stream": "--stream",
+    "stream_options": "",
     "include_stop_str_in_output": "",
     "no_stop_trim": "",
 }
@@ -68,6 +69,7 @@ class ServerOptions:
         key_variable: Environment variable that holds the server's key.
         headers: Extra headers, by name and value; secret.
         extra_body: JSON object with extra fields of each request; "" for none.
+        stream: Ask for streamed replies; it changes no completion.
     """
 
     base_url: str | None = None
@@ -79,6 +81,7 @@ class ServerOptions:
     key_variable: str = SERVER_KEY
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     extra_body: str = ""
+    stream: bool = False
 
 
 def check_url(url: str | None) -> str:

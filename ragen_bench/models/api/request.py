@@ -213,7 +213,7 @@ class RequestSender:
                 sent = with_tool_calls(messages, as_json=True)
             sent = return_messages(sent, kept, style)
             model = self._model
-            body = await model.send([_replace_surrogates(m) for m in sent], settings, fields)
+            body = await model.ask([_replace_surrogates(m) for m in sent], settings, fields)
             try:
                 return read_completion(
                     body,

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _Client = TypeVar("_Client")
 _MAX_BYTES = 1 << 24
 """Of an unpacked response; the longest completion and list of models are far smaller."""
+_MAX_STREAM_BYTES = 1 << 26
+"""Of a stream, which repeats some hundred bytes for each token."""
 _MAX_REDIRECTS = 5
 _ENCODINGS = ("gzip", "deflate")
 """Accepted encodings. They expand a thousandfold at most; others without a bound."""
@@ -82,10 +84,12 @@ async def _read_whole(response: httpx.Response) -> httpx.Response:
             raise RejectedResponseError(
                 f"the server packed its reply as {encoding[:20]!r}, unasked"
             )
+        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        most = _MAX_STREAM_BYTES if is_stream else _MAX_BYTES
         async for chunk in response.aiter_bytes():
             content += chunk
-            if len(content) > _MAX_BYTES:
-                raise RejectedResponseError(f"the server sent more than {_MAX_BYTES >> 20} MiB")
+            if len(content) > most:
+                raise RejectedResponseError(f"the server sent more than {most >> 20} MiB")
     finally:
         await response.aclose()
     headers = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, cast
@@ -24,6 +25,7 @@ from ragen_bench.models.api.request import RequestSender, retry
 from ragen_bench.models.api.response import make_client, read_models
 from ragen_bench.models.api.returned import AS_RECORDED
 from ragen_bench.models.api.secrets import remove_secrets
+from ragen_bench.models.api.stream import is_stream, merge_openai, wants_stream
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Engine, Message, Sampling
 
@@ -33,6 +35,7 @@ except ImportError as missing:
     raise missing_extra(missing, "openai") from missing
 
 _CONNECT_SECONDS = 10.0
+_STREAM_OPTIONS = re.compile("stream_options|include_usage")
 _MAX_NAMES = 10
 _NO_LIST = {404, 405, 501}
 """HTTP statuses of a server without a list of models."""
@@ -59,6 +62,32 @@ class ServerModel(ABC):
         self._refused: frozenset[str] | None = None
         self._refusal_notes: list[str] = []
         self.key_works, self.style = False, AS_RECORDED
+        self.streams = options.stream
+
+    async def ask(
+        self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
+    ) -> str:
+        """Send a request, streamed if asked for, or once the server says that it answers no others.
+
+        See `send`.
+        """
+        was_streamed = self.streams
+        try:
+            return await self.send(messages, settings, fields)
+        except (UserError, RetryableError) as error:
+            if was_streamed or not wants_stream(str(error)):
+                raise
+            refusal = error
+        self.streams = True
+        try:
+            body = await self.send(messages, settings, fields)
+        except UserError:
+            self.streams = False
+            raise refusal from None
+        note = f"{self.url} answers streamed requests alone, so it is asked so, as with --stream"
+        if note not in self._refusal_notes:
+            self._refusal_notes.append(note)
+        return body
 
     @abstractmethod
     async def _find_entry(self) -> JsonObject:
@@ -68,7 +97,7 @@ class ServerModel(ABC):
     async def send(
         self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
     ) -> str:
-        """Send one request and return the response in OpenAI's protocol.
+        """Send one request, streamed if `streams`, and return the response in OpenAI's protocol.
 
         `settings` are those of the sampling, `fields` are extra. The errors are a RetryableError, a
         ContextError for a conversation that is too long, and a UserError for a refused request.
@@ -162,6 +191,7 @@ class OpenAIModel(ServerModel):
         variable = options.key_variable
         server_key = read_key(variable) if key is None else ServerKey(key, variable)
         super().__init__(name, options, url, server_key)
+        self._counts_streamed = True
         # A proxy named in the environment cannot reach this machine's own addresses.
         try:
             self._client = openai.AsyncOpenAI(
@@ -193,17 +223,24 @@ class OpenAIModel(ServerModel):
         self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
     ) -> str:
         """Send one request; see `ServerModel.send`."""
+        streaming: JsonObject = {"stream": True} if self.streams else {}
+        if self.streams and self._counts_streamed:
+            streaming["stream_options"] = {"include_usage": True}
         try:
             response = await self._client.chat.completions.with_raw_response.create(
                 model=self._name,
                 messages=cast(Any, list(messages)),
                 extra_body=dict(fields),
                 **settings,
+                **streaming,
             )
         except (openai.APIError, RejectedResponseError) as error:
+            if "stream_options" in streaming and _STREAM_OPTIONS.search(str(error)):
+                self._counts_streamed = False
+                return await self.send(messages, settings, fields)
             raise_client_error(error, self.url, self.key)
-        content: bytes = response.content
-        return content.decode("utf-8", "replace")
+        body = response.content.decode("utf-8", "replace")
+        return merge_openai(body) if is_stream(body) else body
 
     async def _list_models(self) -> dict[str, JsonObject]:
         try:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 NAME = "o9-mini"
@@ -123,6 +124,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send(*stub.reply(body))
 
     def send(self, status, content):
+        if isinstance(content, Iterator):
+            return self.stream(content)
         content = json.dumps(content).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -131,6 +134,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+
+    def stream(self, pieces):
+        """Send a stream of events, whose end closes the connection."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        with contextlib.suppress(OSError):  # of a client that did not wait
+            for piece in pieces:
+                self.wfile.write(piece if isinstance(piece, bytes) else piece.encode())
+        self.close_connection = True
 
     def log_message(self, *arguments):
         pass
