@@ -18,14 +18,20 @@ try:
 except ImportError as missing:
     raise missing_extra(missing, "openai") from missing
 
-_RETRIED = {408, 409, 425, 429}
+_RETRIED = {408, 409, 424, 425, 429, 498, 499}
 """HTTP statuses that are retried, as are all from 500."""
-_PER_REQUEST = {400, 413, 422}
+_PER_REQUEST = {400, 413, 422, 451}
 """HTTP statuses that may depend on the conversation: a content filter, a limit on its size."""
 _MAX_RETRY_AFTER = 120
 _MAX_WORDS = 200
 _FILTERED = re.compile("content_?(filter|policy)|responsibleai|data_?inspection_?failed")
 """Codes of a filter that refused a conversation, in lower case."""
+_UNREADABLE = re.compile(
+    "tool_use_failed|json_validate_failed|output_parse_failed|failed_generation"
+    "|failed to parse (the )?(model.?s )?(input at pos|output|tool|function|generated|response)"
+    "|(generated|produced|returned) (an )?(invalid|malformed) (tool|function|json|call)"
+)
+"""Words about an answer of the model that its server cannot read, in lower case."""
 LIMIT, NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _OPTIONAL_SETTINGS = ("top_p", "seed", "temperature")
 """Settings that can be left out, the least important first."""
@@ -79,6 +85,15 @@ class FilterError(Exception):
     """The provider's filter refused the conversation."""
 
 
+class UnreadableAnswerError(Exception):
+    """The model answered, and its server could not read the answer; `text` is what it quotes."""
+
+    def __init__(self, words: str, body: object) -> None:
+        super().__init__(words)
+        quoted = body.get("failed_generation") if isinstance(body, dict) else None
+        self.text = quoted if isinstance(quoted, str) else ""
+
+
 class RefusedRequestError(UserError):
     """The server refused a request; it may accept other settings, or another conversation."""
 
@@ -103,8 +118,8 @@ def raise_client_error(
 ) -> NoReturn:
     """Raise the meaning of an error of the OpenAI client, without the key's secrets.
 
-    It is a RetryableError, a ContextError, a FilterError, a RefusedRequestError, or any other
-    UserError with what to do.
+    It is a RetryableError, a ContextError, a FilterError, an UnreadableAnswerError, a
+    RefusedRequestError, or any other UserError with what to do.
     """
     raise_rejection(error, url, key)
     if not isinstance(error, openai.APIStatusError):
@@ -160,6 +175,8 @@ def raise_error_response(
         f"{' '.join(names)} {_inner_code(body)}".lower()
     ):
         raise FilterError(words)
+    if (status in _PER_REQUEST or status >= 500) and _UNREADABLE.search(text.lower()):
+        raise UnreadableAnswerError(words, body)
     if (status in _RETRIED or status >= 500) and "insufficient_quota" not in names:
         seconds = _parse_retry_after(retry_after)
         if seconds <= _MAX_RETRY_AFTER:

@@ -112,9 +112,12 @@ def read_finish(choice: JsonObject) -> Finish:
 
     A server that reports no reason is believed to have ended by itself.
     """
-    if "finish_reason" not in choice:
+    ended = choice.get("finish_reason", "")
+    if ended == "":
         return "stop"
-    reasons = [choice.get("native_finish_reason"), choice["finish_reason"]]  # OpenRouter has both
+    if isinstance(ended, dict):  # of older SGLang
+        ended = ended.get("type")
+    reasons = [choice.get("native_finish_reason"), ended]  # OpenRouter has both
     for reason in (str(reason).lower() for reason in reasons if isinstance(reason, str)):
         if _PASSING.search(reason):
             continue
@@ -123,19 +126,18 @@ def read_finish(choice: JsonObject) -> Finish:
                 return finish
         if _WHOLE.search(reason):
             return "stop"
-    raise ProtocolError(f"a piece of an answer, which ended by {choice['finish_reason']!r}")
+    raise ProtocolError(f"a piece of an answer, which ended by {ended!r}")
 
 
 def count_tokens(usage: object, written: str, thoughts: str) -> Tokens:
     """Return the tokens of a reply, whose completion has a text and thoughts.
 
-    Where a server leaves the completion's tokens out, or counts less than those of its thoughts,
-    they are the total less the prompt's, or else estimated.
+    Where a server leaves the completion's tokens out, miscounts them, or counts less than those of
+    its thoughts, they are the total less the prompt's, or else estimated.
     """
     if usage is None:
         return Tokens()
-    if not isinstance(usage, dict):
-        raise ProtocolError("an answer whose tokens are miscounted")
+    usage = usage if isinstance(usage, dict) else {}
     details = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
     details = details if isinstance(details, dict) else usage
     prompt = _count(usage, "prompt_tokens", "input_tokens")
@@ -156,8 +158,8 @@ def _estimate(text: str) -> int:
 
 
 def _count(fields: JsonObject, *names: str) -> int | None:
-    """Return the first of several counts that a server gives."""
+    """Return the first of several counts that a server gives; None for one that is no count."""
     count = next((fields[name] for name in names if fields.get(name) is not None), None)
-    if count is not None and not (type(count) is int and 0 <= count < MAX_TOKENS):
-        raise ProtocolError("an answer whose tokens are miscounted")
-    return count
+    if isinstance(count, float) and count.is_integer():
+        count = int(count)
+    return count if type(count) is int and 0 <= count < MAX_TOKENS else None

@@ -19,11 +19,12 @@ _WORDINGS = {
     "vLLM": "maximum model length|context length is only"
     f"|is too long and exceeds limit of {_NUMBER}|exceeds? max_model_len"
     "|longer than (the )?(max_model_len|maximum model)"
-    "|exceeds the maximum sequence length",
+    "|exceeds the maximum sequence length|max_tokens must be at least 1, got -",
     "SGLang": "longer than the model.?s context length"
     f"|input length \\({_NUMBER} tokens?\\) exceeds|exceeds? the maximum allowed (input )?length",
     "llama.cpp": "exceeds? the available context|context size has been exceeded"
-    "|context size exceeded|exceeds? the (server.?s )?context size|prompt exceeds n_ctx",
+    "|context size exceeded|exceeds? the (server.?s )?context size|prompt exceeds n_ctx"
+    "|context shift is disabled",
     "LM Studio": "tokens to keep from the initial prompt|keep the first .{1,40} tokens when context"
     "|reached context length of|model is loaded with context length of",
     "Ollama": "prompt too long; exceeded|input length exceeds .{0,20}context"
@@ -51,7 +52,9 @@ _WORDINGS = {
     "Cloudflare, SambaNova, watsonx": "exceeded this model context window|exceeds context length"
     "|input tokens .{0,20}cannot exceed the total tokens limit"
     "|tokens in request more than max tokens allowed",
-    "any": "context[ _](length|window|size|limit)[ _](is |was |has been )?exceeded"
+    "any": "total length of (your |the )?(prompt|messages|input)"
+    "|(conversation|prompt|input) is too long for (this|the) (model|context)"
+    "|context[ _](length|window|size|limit)[ _](is |was |has been )?exceeded"
     "|exceeds? (the |its |this )?(model.?s )?(maximum |max )?context (length|window|size|limit)"
     "|(greater|longer|larger) than (the |its )?(model.?s )?(maximum )?context (length|window|size)"
     "|(does|do|will|would) not fit (in|into|within) (the |its )?(model.?s )?context"

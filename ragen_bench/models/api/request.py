@@ -19,8 +19,10 @@ from ragen_bench.models.api.errors import (
     RefusedKeyError,
     RefusedRequestError,
     RetryableError,
+    UnreadableAnswerError,
     raise_error_response,
 )
+from ragen_bench.models.api.message import count_tokens
 from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.api.response import read_completion
 from ragen_bench.models.api.returned import AS_RECORDED, Style, kept_messages, return_messages
@@ -226,7 +228,13 @@ class RequestSender:
             except ErrorInReplyError as error:
                 raise_error_response(model.url, model.key, error.status, error.body)
 
-        completion = await retry(send, self._model.options, spread)
+        try:
+            completion = await retry(send, self._model.options, spread)
+        except UnreadableAnswerError as error:  # the model's doing, so an answer out of form
+            tokens = count_tokens({}, error.text, "")
+            completion = Completion(
+                error.text, 0, tokens.completion, tokens_estimated=tokens.estimated
+            )
         self._model.key_works = True
         return completion
 

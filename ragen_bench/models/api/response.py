@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,6 +38,10 @@ _ENCODINGS = ("gzip", "deflate")
 """Accepted encodings. They expand a thousandfold at most; others without a bound."""
 _ENCODING_HEADERS = {b"content-encoding", b"transfer-encoding", b"content-length"}
 _EXCERPT = 60
+_PROMPT_FILTERS = ("promptFeedback", "prompt_feedback", "prompt_filter_results")
+"""Fields that say why there is no answer: the provider's filter stopped the prompt."""
+_COMMENTS = re.compile(r"\ufeff?(\s*:[^\n]*\n)*")
+"""What may stand before a reply's JSON: a byte order mark, and comments of a stream."""
 REPLIES: ContextVar[list[httpx.Response]] = ContextVar("replies")
 """Collects the responses to the requests of a task, where a library reads them too."""
 
@@ -135,6 +140,9 @@ def read_completion(
     choice = choices[0] if isinstance(choices, list) and choices else None
     error = response.get("error") or (choice.get("error") if isinstance(choice, dict) else None)
     message = choice.get("message") if isinstance(choice, dict) else None
+    if not choice and not error and any(response.get(name) for name in _PROMPT_FILTERS):
+        tokens = count_tokens(response.get("usage"), "", "")
+        return Completion("", tokens.prompt, 0, "filtered")
     try:
         if not isinstance(choice, dict) or not isinstance(message, dict):
             raise ProtocolError("no answer")
@@ -173,7 +181,7 @@ def _read_choice(
 
 def _read_object(body: str, clean: Callable[[str], str]) -> JsonObject:
     try:
-        response = _clean_json(json.loads(body), clean)
+        response = _clean_json(json.loads(_COMMENTS.sub("", body, count=1)), clean)
     except (ValueError, RecursionError):
         raise _protocol_error(clean(body), "no JSON") from None
     if not isinstance(response, dict):

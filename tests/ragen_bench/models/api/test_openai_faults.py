@@ -16,7 +16,6 @@ from . import proxy
 from .client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
-ANSWER = {"choices": [{"message": {"content": "Up"}}]}
 PASSING = {
     "rate limit": proxy.says({"error": {"message": "slow down"}}, 429, Retry_After=0),
     "rate limit without a wait": proxy.says(b"", 429),
@@ -44,15 +43,7 @@ PASSING = {
     ),
     "an error in a reply": proxy.says({"error": {"message": "overloaded", "code": 502}}),
     "content that is no text": proxy.says({"choices": [{"message": {"content": 7}}]}),
-    "usage that is no object": proxy.says({**ANSWER, "usage": 7}),
-    "tokens below 0": proxy.says(
-        {**ANSWER, "usage": {"prompt_tokens": 7, "completion_tokens": -1}}
-    ),
-    "tokens beyond all contexts": proxy.says(
-        {**ANSWER, "usage": {"prompt_tokens": 7, "completion_tokens": 10**18}}
-    ),
     "names that are no texts": proxy.says({"error": {"code": {"a": 1}, "type": ["b"]}}, 500),
-    "half a token": proxy.says({**ANSWER, "usage": {"prompt_tokens": 7, "completion_tokens": 0.5}}),
 }
 
 
@@ -253,6 +244,17 @@ def test_a_filtered_conversation_is_an_empty_answer(model, between):
             engine.submit(request)
             [(_, answer)] = engine.collect()
     assert answer == Completion("", finish="filtered")
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_an_answer_that_its_server_cannot_read_is_out_of_form(model, between, status):
+    error = {"code": "tool_use_failed", "message": "No.", "failed_generation": "<function=act>"}
+    between.plan = [None, proxy.says({"error": error}, status)]
+    with closing(model.engine(SAMPLED)) as engine:
+        for request in REQUESTS[:2]:
+            engine.submit(request)
+            [(_, answer)] = engine.collect()
+    assert answer == Completion("<function=act>", 0, 4, tokens_estimated=True)
 
 
 def test_a_request_that_fails_for_good_ends_the_others(between):

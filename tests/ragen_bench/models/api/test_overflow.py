@@ -6,6 +6,7 @@ from ragen_bench.models.api.errors import (
     ContextError,
     RefusedRequestError,
     RetryableError,
+    UnreadableAnswerError,
     raise_error_response,
 )
 from ragen_bench.models.api.options import ServerKey
@@ -27,6 +28,9 @@ OVERFLOWS = {
     "llama.cpp": (400, "request (9031 tokens) exceeds the available context size (1024 tokens)"),
     "llama.cpp, old": (500, "the request exceeds the available context size, try increasing it"),
     "llama.cpp, full": (500, "Context size has been exceeded."),
+    "llama.cpp, shift": (500, "context shift is disabled"),
+    "vLLM, no room": (400, "max_tokens must be at least 1, got -512."),
+    "SiliconFlow": (400, "The total length of your prompt and max_tokens exceeds 8192."),
     "LM Studio": (
         400,
         "The number of tokens to keep from the initial prompt is greater than the context length",
@@ -119,3 +123,18 @@ def test_an_overflow_is_known_by_its_code_or_type(name):
 @pytest.mark.parametrize(("status", "words"), OTHERS)
 def test_other_errors_are_not_an_overflow(status, words):
     assert raised(status, {"message": words}) is RefusedRequestError
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "text"),
+    [
+        (400, {"code": "tool_use_failed", "failed_generation": "<function=act>"}, "<function=act>"),
+        (400, {"code": "json_validate_failed", "failed_generation": ""}, ""),
+        (500, {"message": "Failed to parse input at pos 12: <tool_call>"}, ""),
+        (500, {"message": "Failed to parse tool call arguments as JSON: parse_error.101"}, ""),
+    ],
+)
+def test_an_answer_that_its_server_cannot_read_is_the_models_doing(status, body, text):
+    with pytest.raises(UnreadableAnswerError) as caught:
+        raise_error_response(URL, KEY, status, {"message": "No.", **body})
+    assert caught.value.text == text

@@ -109,6 +109,11 @@ def test_null_content_without_usage_is_an_empty_answer(reason):
             False,
         ),
         ({"input_tokens": 7, "output_tokens": 5}, 5, False),
+        ({"prompt_tokens": 7.0, "completion_tokens": 6.0}, 6, False),
+        *(
+            ({"prompt_tokens": 7, "completion_tokens": wrong}, 1 + 3, True)
+            for wrong in ("6", -6, 0.5, 10**4000, [6], True)
+        ),
         (USAGE, 6, False),
     ],
 )
@@ -160,7 +165,7 @@ def test_a_context_that_is_full(reason):
 
 PIECES = (
     *("abort", "aborted", "error", "cancelled", "canceled", "timeout", "engine_error", "failed"),
-    *("insufficient_system_resource", "network_error", "unknown", "", None, 7, "interrupted"),
+    *("insufficient_system_resource", "network_error", "unknown", None, 7, "interrupted"),
     *("incomplete", "FINISH_REASON_UNSPECIFIED", "shutdown", "preempted", ["stop"]),
 )
 
@@ -184,7 +189,29 @@ def test_the_reason_of_a_server_behind_a_gateway():
 
 def test_a_server_that_reports_no_reason_is_believed():
     body = json.dumps({"choices": [{"message": {"content": "Up"}}], "usage": USAGE})
-    assert read_completion(body, "") == Completion("Up", 7, 6)
+    assert read_completion(body, "") == read({"content": "Up"}, "") == Completion("Up", 7, 6)
+    assert read({"content": "Up"}, {"type": "length"}).finish == "length"
+
+
+@pytest.mark.parametrize(
+    "before", ["\ufeff", "\n\n", ": keep-alive\n\n: keep-alive\n\n", "\ufeff:\n"]
+)
+def test_what_stands_before_a_reply_is_skipped(before):
+    assert read_completion(before + reply({"content": ":\nUp"}), "") == Completion(":\nUp", 7, 6)
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        {"promptFeedback": {"blockReason": "SAFETY"}},
+        {"prompt_filter_results": [{"content_filter_results": {"hate": {"filtered": True}}}]},
+    ],
+)
+def test_a_prompt_that_a_filter_stopped_has_an_empty_answer(why):
+    body = json.dumps({"choices": [], "usage": {"prompt_tokens": 7}, **why})
+    assert read_completion(body, "") == Completion("", 7, 0, "filtered")
+    with pytest.raises(RetryableError, match="no answer"):
+        read_completion(json.dumps({"choices": [], "usage": USAGE}), "")
 
 
 def test_an_error_in_place_of_an_answer():
