@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,8 +14,9 @@ from jinja2.exceptions import TemplateError
 from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Message
+from ragen_bench.models.call_forms import CallForm, learn_form, make_function
 from ragen_bench.models.chat_marks import Marks
-from ragen_bench.models.chat_messages import with_tool_calls
+from ragen_bench.models.chat_messages import RefusedConversationError, settle, with_tool_calls
 from ragen_bench.models.prompt import opening
 
 if TYPE_CHECKING:
@@ -25,14 +26,6 @@ if TYPE_CHECKING:
 _CLOCK = "strftime_now"
 """The function by which templates read the date."""
 _QUESTION, _ANSWER = "A question that stands for another.", "An answer that stands for another."
-
-
-class RefusedConversationError(UserError):
-    """A chat template refused a conversation, or failed; the reason is one line."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the model's chat template refuses a conversation: {reason}", exit_code=1)
-        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -55,15 +48,36 @@ class Chat:
         Marks of the template in the messages have guards, which `encode` removes.
         """
         merged = merge_system(messages) if self.merges_system else list(messages)
-        if not functions:
-            return self._apply([self.marks.guard(message) for message in merged])
-        if not self.supports_tools:
+        if functions and not self.supports_tools:
             raise UserError(
                 "the model's chat template does not describe functions; remove --format tools"
             )
-        converted = with_tool_calls(merged, as_json=False)
-        guarded = [self.marks.guard(message) for message in converted]
-        return self._apply(guarded, [self.marks.guard(function) for function in functions])
+
+        def apply(shown: Sequence[Message], plain: Collection[int]) -> str:
+            converted: Sequence[Mapping[str, object]] = shown
+            if functions and (form := self.call_form):
+                converted = with_tool_calls(
+                    shown,
+                    as_json=form.as_json,
+                    several=form.has_several,
+                    plain=plain,
+                    make_id=form.make_id,
+                )
+            guard = self.marks.guard
+            return self._apply([guard(one) for one in converted], [guard(f) for f in functions])
+
+        return settle(merged, apply)
+
+    @cached_property
+    def call_form(self) -> CallForm | None:
+        """How the template shows calls; None if they stay texts."""
+        return learn_form(self._apply) if self.supports_tools else None
+
+    def read(self, response: str, functions: Sequence[JsonObject]) -> str:
+        """Return a response as environments read it, whatever form of calls the model has."""
+        return (
+            self.call_form.read(response, functions) if self.call_form and functions else response
+        )
 
     def encode(self, text: str) -> list[int]:
         """Return rendered text as token ids; lone surrogates become question marks."""
@@ -179,12 +193,9 @@ def make_chat(name: str, tokenizer: PreTrainedTokenizerBase) -> Chat:
 
 def _describes_functions(chat: Chat, plain: str) -> bool:
     """Return whether a conversation with functions differs from the one without them."""
-    look = {"name": "look", "description": "", "parameters": {"type": "object"}}
     offering = replace(chat, supports_tools=True)
     try:
-        return offering.render(sample_conversation(), [{"type": "function", "function": look}]) != (
-            plain
-        )
+        return offering.render(sample_conversation(), [make_function("look")]) != plain
     except RefusedConversationError:
         return False
 

@@ -7,19 +7,32 @@ them, and PNG files of the boards.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from io import BytesIO
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_bench.errors import missing_extra
+from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import Json, JsonObject
 from ragen_bench.models.base import Message
 from ragen_envs.core.protocol import Player
 from ragen_envs.core.text_env import TextEnv
-from ragen_envs.core.tool_calls import CallError, parse_calls
+from ragen_envs.core.tool_calls import Call, CallError, parse_calls, read_arguments
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names of functions that all servers take."""
+
+
+class RefusedConversationError(UserError):
+    """A chat template refused a conversation, or failed; the reason is one line."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the model's chat template refuses a conversation: {reason}", exit_code=1)
+        self.reason = reason
 
 
 def encode_png(pixels: NDArray[np.uint8]) -> bytes:
@@ -46,6 +59,8 @@ def to_content_parts(messages: Sequence[Message]) -> list[JsonObject]:
     return converted
 
 
+UNSHOWN = "(an answer that cannot be shown)"
+"""What stands in the history for a response that the chat template refuses even as a text."""
 SEE_LAST = "What came of all calls is told with the last one."
 """The result of each call of a response but the last."""
 
@@ -57,44 +72,122 @@ def functions_of(player: Player) -> list[JsonObject]:
     return []
 
 
-def with_tool_calls(messages: Sequence[Message], *, as_json: bool) -> list[JsonObject]:
+def names_of(player: Player) -> frozenset[str] | None:
+    """Return the names of a game's functions, those that cannot be called now among them."""
+    return frozenset(one.name for one in player.functions) if isinstance(player, TextEnv) else None
+
+
+def make_id(_name: str, number: int, place: int) -> str:
+    """Return the id of a call in a message: nine letters and digits, as one provider demands."""
+    return f"call{number:03d}{place:02d}"
+
+
+def with_tool_calls(
+    messages: Sequence[Message],
+    *,
+    as_json: bool,
+    names: Collection[str] | None = None,
+    several: bool = True,
+    plain: Collection[int] = (),
+    make_id: Callable[[str, int, int], str] = make_id,
+) -> list[JsonObject]:
     """Return a conversation in which tool calls and their results are separate from the text.
 
-    A response out of format stays a text, and the next message one of the user. With `as_json`,
-    arguments are JSON texts as in APIs; otherwise they are objects as in templates.
+    A response with a call that servers refuse stays a text, and the next message one of the user:
+    a call out of form, with arguments that are not a JSON object, or of a function that does not
+    exist.
+
+    Args:
+        messages: Conversation with calls in its texts.
+        as_json: Arguments are JSON texts as in APIs; otherwise they are objects as in templates.
+        names: Names of the game's functions; None for all that servers take.
+        several: A message may make several calls.
+        plain: Numbers of messages whose calls stay texts.
+        make_id: Returns a call's id, from its name, the message's number and its own there.
     """
     converted: list[JsonObject] = []
     call_ids: list[str] = []
     for number, message in enumerate(messages):
         role, content = message["role"], message["content"]
-        if role == "assistant":
-            response, call_ids = _convert_response(content, number, as_json)
-            converted.append(response)
-        elif call_ids:
+        if call_ids and role != "assistant":
             results = [SEE_LAST] * (len(call_ids) - 1) + [content]
             converted += [
                 {"role": "tool", "tool_call_id": call_id, "content": result}
                 for call_id, result in zip(call_ids, results, strict=True)
             ]
             call_ids = []
-        else:
-            converted.append({"role": role, "content": content})
+            continue
+        calls: list[Call] = []
+        if role == "assistant" and number not in plain:
+            thought, calls = _split_calls(content, names)
+            calls = calls if several or len(calls) == 1 else []
+        call_ids = [make_id(call.name, number, place) for place, call in enumerate(calls)]
+        converted.append({"role": role, "content": content})
+        if calls:
+            functions = [
+                {
+                    "name": name,
+                    "arguments": json.dumps(given, ensure_ascii=False) if as_json else given,
+                }
+                for name, given in calls
+            ]
+            converted[-1] |= {
+                # Some servers refuse an empty text, and some templates a missing one.
+                "content": thought or (None if as_json else ""),
+                "tool_calls": [
+                    {"id": call_id, "type": "function", "function": function}
+                    for call_id, function in zip(call_ids, functions, strict=True)
+                ],
+            }
     return converted
 
 
-def _convert_response(text: str, number: int, as_json: bool) -> tuple[JsonObject, list[str]]:
-    """Return the message of a response, and the ids of its calls."""
+def _split_calls(text: str, names: Collection[str] | None) -> tuple[str, list[Call]]:
+    """Return the thought and the calls of a response; no calls if one of them would be refused."""
     try:
         thought, calls = parse_calls(text)
+        calls = [Call(call.name, read_arguments(call)) for call in calls]
     except CallError:
-        return {"role": "assistant", "content": text}, []
-    # One provider demands ids of nine letters and digits.
-    ids = [f"call{number:03d}{place:02d}" for place in range(len(calls))]
-    tool_calls = []
-    for call_id, call in zip(ids, calls, strict=True):
-        arguments = call.arguments
-        if as_json and not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        function = {"name": call.name, "arguments": arguments}
-        tool_calls.append({"id": call_id, "type": "function", "function": function})
-    return {"role": "assistant", "content": thought, "tool_calls": tool_calls}, ids
+        return text, []
+    known = (_NAME.fullmatch(name) if names is None else name in names for name, _ in calls)
+    return (thought, calls) if all(known) else (text, [])
+
+
+def encode_arguments(arguments: object) -> str:
+    """Return the arguments of a call as JSON."""
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+_T = TypeVar("_T")
+
+
+def settle(messages: Sequence[Message], render: Callable[[Sequence[Message], set[int]], _T]) -> _T:
+    """Return a rendering of a conversation that no response can make fail.
+
+    `render` takes the messages, and the numbers of those whose calls stay texts. Where it refuses
+    the conversation, each response that it also refuses alone stays a text, or is replaced by
+    `UNSHOWN`. A RefusedConversationError says that something else is refused.
+    """
+    try:
+        return render(messages, set())
+    except RefusedConversationError:
+        answers = [n for n, message in enumerate(messages) if message["role"] == "assistant"]
+        if not answers:
+            raise
+    settled, plain = list(messages), set(answers)
+    opening = list(messages[: answers[0]])
+    for number in answers:
+        content = messages[number]["content"]
+        for shown, calls_stay in ((content, False), (content, True), (UNSHOWN, True)):
+            settled[number] = {"role": "assistant", "content": shown}
+            part = [*opening, *settled[number : number + 2]]
+            try:
+                render(part, {len(opening)} if calls_stay else set())
+            except RefusedConversationError:
+                continue
+            plain -= set() if calls_stay else {number}
+            break
+    try:
+        return render(settled, plain)
+    except RefusedConversationError:
+        return render(settled, set(answers))

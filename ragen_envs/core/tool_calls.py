@@ -3,9 +3,10 @@
     I push the box up.
     <tool_call>{"name": "act", "arguments": {"actions": ["Up", "Left"]}}</tool_call>
 
-The text before the calls is the thought; it may be empty. The chat templates of Qwen and Hermes use
-this format, and calls that a server returns separately are recorded in it. The text of the action
-that calls a `TypedFunction` is
+The text before the calls is the thought; it may be empty. JSON decides where a call ends, and its
+object may have further fields, such as an id. The chat templates of Qwen and Hermes use this
+format, and calls that a server returns separately, or that a model writes in the form of another
+template, are recorded in it. The text of the action that calls a `TypedFunction` is
 
     move event=E3 day=Friday time=10:00
 
@@ -16,10 +17,17 @@ next value. Parsing is linear in the length of the response.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
+_OPENED, _CLOSED = re.compile(rf"{_OPEN}\s*"), re.compile(rf"\s*{_CLOSE}")
+_FORM = f"a call is one {_OPEN}...{_CLOSE}, with nothing behind the last one"
+_DEEPEST = 32
+"""Nesting of the arguments of a call; encoders of JSON fail at a depth of some hundreds."""
 _SIGN = "="
 Schema: TypeAlias = dict[str, Any]
 """A JSON schema, or a function of a chat API with the schema of its arguments."""
@@ -44,20 +52,36 @@ class ParsedCalls(NamedTuple):
 
 
 def parse_calls(answer: str) -> ParsedCalls:
-    """Parse a response.
+    """Parse a response. A tag that no JSON follows is a part of the thought.
 
     Raises:
         CallError: The response has no call, text after a call, or a call that is not a JSON object
             with a name and arguments.
     """
-    thought, *blocks = answer.split(_OPEN)
-    if not blocks:
-        raise CallError("no function was called")
-    return ParsedCalls(thought.strip(), [_call(block) for block in blocks])
+    first, end, is_named = 0, 0, False
+    calls: list[Call] = []
+    for tag in _OPENED.finditer(answer):
+        if tag.start() < end:  # in an argument of the last call
+            continue
+        if answer[tag.end() : tag.end() + 1] not in ("{", "["):
+            is_named = True
+            continue
+        if calls and answer[end : tag.start()].strip():
+            raise CallError(_FORM)
+        first = first if calls else tag.start()
+        call, end = _read_call(answer, tag.end())
+        calls.append(call)
+    if not calls:
+        raise CallError("a call is not JSON" if is_named else "no function was called")
+    if answer[end:].strip():
+        raise CallError(_FORM)
+    return ParsedCalls(answer[:first].strip(), calls)
 
 
 def thought_before(answer: str) -> str:
-    """Return the text before the first call of a response; "" without a call."""
+    """Return the text before the calls of a response, or its first tag; "" without a call."""
+    with suppress(CallError):
+        return parse_calls(answer).thought
     thought, opened, _ = answer.partition(_OPEN)
     return thought.strip() if opened else ""
 
@@ -67,36 +91,86 @@ def as_text(calls: Sequence[Call], thought: str = "") -> str:
 
     Tags of calls in the thought become blanks.
     """
-    thought = thought.replace(_OPEN, " ").strip()
-    texts = [thought] if thought else []
-    for name, arguments in calls:
-        if isinstance(arguments, str):
-            try:
-                read = json.loads(arguments)
-            except (ValueError, RecursionError):
-                read = None
-            arguments = read if isinstance(read, dict) else arguments
-        text = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+    texts = [thought.replace(_OPEN, " ").strip()]
+    for call in calls:
+        arguments: object = call.arguments
+        with suppress(CallError):
+            arguments = read_arguments(call)
+        text = json.dumps({"name": call.name, "arguments": arguments}, ensure_ascii=False)
         # In a string of JSON the tags may be written otherwise, so that no argument ends its call.
         texts.append(_OPEN + text.replace("<", "\\u003c") + _CLOSE)
-    return "\n".join(texts)
+    return "\n".join(filter(None, texts))
 
 
-def _call(block: str) -> Call:
-    body, closed, rest = block.partition(_CLOSE)
-    if not closed or rest.strip():
-        raise CallError(f"a call is one {_OPEN}...{_CLOSE}, with nothing behind the last one")
+def load_arguments(arguments: str | Mapping[str, object]) -> object:
+    """Return the arguments of a call, decoded if they are JSON; raises as `read_json` does."""
+    if not isinstance(arguments, str):
+        return arguments
+    value, end = read_json(arguments.lstrip(), 0)
+    if arguments.lstrip()[end:].strip():
+        raise CallError("not JSON: text after the value")
+    return value
+
+
+def read_arguments(call: Call) -> Mapping[str, object]:
+    """Return the arguments of a call as an object; CallError if they are not one."""
+    if isinstance(arguments := load_arguments(call.arguments), Mapping):
+        return arguments
+    raise CallError("not an object")
+
+
+def read_json(text: str, start: int) -> tuple[object, int]:
+    """Return the JSON value at a place of a text, and where it ends.
+
+    Raises:
+        CallError: No value begins there, or one that other readers of JSON refuse or read
+            differently: numbers that are not finite, a key twice, or too many levels.
+    """
     try:
-        call = json.loads(body)
+        value, end = _DECODER.raw_decode(text, start)
     # A deep nesting is a RecursionError.
     except (ValueError, RecursionError) as error:
-        raise CallError(f"a call is not JSON: {error}") from None
-    if not isinstance(call, dict) or set(call) != {"name", "arguments"}:
+        raise CallError(f"not JSON: {error}") from None
+    if not _is_shallow(value, _DEEPEST):
+        raise CallError(f"not JSON of {_DEEPEST} levels at most")
+    return value, end
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise ValueError("a key appears twice")
+    return read
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+
+
+def _is_shallow(value: object, levels: int) -> bool:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels > 0 and all(_is_shallow(part, levels - 1) for part in parts)
+
+
+def _read_call(answer: str, start: int) -> tuple[Call, int]:
+    try:
+        call, end = read_json(answer, start)
+    except CallError as error:
+        raise CallError(f"a call is {error}") from None
+    if not (closed := _CLOSED.match(answer, end)):
+        raise CallError(_FORM)
+    if not isinstance(call, dict) or not call.keys() >= {"name", "arguments"}:
         raise CallError("a call is an object with a name and arguments")
     name, arguments = call["name"], call["arguments"]
     if not isinstance(name, str) or not isinstance(arguments, str | dict):
         raise CallError("the name of a call is a string, and its arguments are an object")
-    return Call(name, arguments)
+    return Call(name, arguments), closed.end()
 
 
 class Parameter(NamedTuple):

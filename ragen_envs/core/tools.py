@@ -8,11 +8,10 @@ Functions are described in the format of chat APIs, with a JSON schema of their 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.protocol import (
@@ -32,6 +31,7 @@ from ragen_envs.core.tool_calls import (
     as_text,
     convert_arguments,
     fault,
+    load_arguments,
     parse_calls,
     read_call,
     write_call,
@@ -214,13 +214,10 @@ def _actions(env: Caller, call: Call) -> list[str]:
     function = next((known for known in env.functions if known.name == call.name), None)
     if function is None:
         raise CallError(f"there is no function {call.name!r}; call {_names(env)}")
-    arguments: Any = call.arguments
-    if isinstance(arguments, str):
-        try:
-            arguments = json.loads(arguments)
-        # A deep nesting is a RecursionError.
-        except (ValueError, RecursionError) as error:
-            raise CallError(f"the arguments of {call.name} are not JSON: {error}") from None
+    try:
+        arguments = load_arguments(call.arguments)
+    except CallError as error:
+        raise CallError(f"the arguments of {call.name} are {error}") from None
     if isinstance(function, TypedFunction):
         return [_typed_action(env, function, arguments)]
     parameter = parameter_of(env, function)

@@ -28,7 +28,12 @@ from ragen_bench.models.api.response import read_completion
 from ragen_bench.models.api.returned import AS_RECORDED, Style, kept_messages, return_messages
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
-from ragen_bench.models.chat_messages import functions_of, to_content_parts, with_tool_calls
+from ragen_bench.models.chat_messages import (
+    functions_of,
+    names_of,
+    to_content_parts,
+    with_tool_calls,
+)
 from ragen_bench.models.grammar import answer_regex
 from ragen_envs.core.instances import RandomStream
 
@@ -146,12 +151,20 @@ class RequestSender:
         self, request: Request, seed: int, fields: JsonObject, spread: float
     ) -> Completion:
         """Ask, and after a refusal ask with the model's earlier turns in another style."""
-        functions, kept = functions_of(request.env), kept_messages(request)
+        functions, names = functions_of(request.env), names_of(request.env)
+        kept = kept_messages(request)
         style, refusal = self._model.style, None
         while True:
             try:
                 completion = await self._ask(
-                    request.messages, seed, fields, functions, spread, kept, style
+                    request.messages,
+                    seed,
+                    fields,
+                    functions,
+                    spread,
+                    kept=kept,
+                    style=style,
+                    names=names,
                 )
             except RefusedRequestError as error:
                 refusal = refusal or error
@@ -199,8 +212,10 @@ class RequestSender:
         fields: JsonObject,
         functions: Sequence[JsonObject] = (),
         spread: float = 1.0,
+        *,
         kept: Sequence[JsonObject | None] = (),
         style: Style = AS_RECORDED,
+        names: frozenset[str] | None = None,
     ) -> Completion:
         async def send() -> Completion:
             settings = self._settings(seed)
@@ -212,7 +227,7 @@ class RequestSender:
             sent = to_content_parts(messages)
             if functions:
                 settings["tools"] = list(functions)
-                sent = with_tool_calls(messages, as_json=True)
+                sent = with_tool_calls(messages, as_json=True, names=names)
             sent = return_messages(sent, kept, style)
             model = self._model
             body = await model.ask([_replace_surrogates(m) for m in sent], settings, fields)

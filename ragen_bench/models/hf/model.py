@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
@@ -121,11 +122,13 @@ class SlotEngine:
                 "are kept",
                 exit_code=1,
             ) from None
-        ending = self._decoder.ending
-        return [
-            (self._requests.pop(one), ending.make_completion(len(one.prompt), one.ids))
-            for one in ended
-        ]
+        return [self._answer(one) for one in ended]
+
+    def _answer(self, ended: Generation) -> tuple[Request, Completion]:
+        request = self._requests.pop(ended)
+        completion = self._decoder.ending.make_completion(len(ended.prompt), ended.ids)
+        text = self._loaded.chat.read(completion.text, functions_of(request.env))
+        return request, replace(completion, text=text)
 
     def close(self) -> None:
         """Drop unanswered requests, and all keys and values."""

@@ -145,7 +145,8 @@ class _StepEngine:
                 if finish := _FINISH.get(sequence.finish_reason):
                     ids = list(sequence.token_ids)
                     answer = self._ending.make_completion(len(output.prompt_token_ids), ids)
-                    ended.append((request, replace(answer, finish=finish)))
+                    text = self._chat.read(answer.text, functions_of(request.env))
+                    ended.append((request, replace(answer, text=text, finish=finish)))
                 else:
                     reason = f"vLLM gave {request.key} up: {sequence.finish_reason}"
                     ended.append((request, RequestFailure(reason)))

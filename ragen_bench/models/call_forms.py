@@ -1,0 +1,268 @@
+"""Calls as models write them: the form of a chat template, found by rendering a made-up call.
+
+Families write calls in many forms: JSON objects or lists of them behind a mark, a name and JSON,
+tags for each argument, or Python. A template shows the form of its model, with its marks. Parsers
+of other libraries need the name of the family, a response schema that few tokenizers have, or a
+grammar that constrains the answers. A response in the form becomes the text that environments read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from ragen_bench.json_types import JsonObject
+from ragen_bench.models.call_arguments import (
+    Reader,
+    Types,
+    read_named_json,
+    read_object,
+    read_python,
+    read_quoted,
+    read_tagged,
+    spaced,
+)
+from ragen_bench.models.chat_messages import RefusedConversationError, encode_arguments, make_id
+from ragen_envs.core.tool_calls import Call, CallError, as_text, load_arguments, read_json
+
+Render = Callable[[Sequence[JsonObject], Sequence[JsonObject]], str]
+"""Renders messages and functions; a RefusedConversationError says that the template does not."""
+_NAME, _OTHER, _THOUGHT, _PLAIN, _RESULT = "zqname", "zqother", "zqthought", "zqplain", "zqresult"
+_FIRST, _SECOND, _TEXT, _ITEM = "zqfirst", "zqsecond", "zqtext", "zqitem"
+_ARGUMENTS: JsonObject = {_FIRST: _TEXT, _SECOND: [_ITEM]}
+_USER: JsonObject = {"role": "user", "content": "-"}
+_ID = r"call001\d\d|functions\.zq\w+:\d"
+_TRIES = 64
+"""Beginnings of calls that are tried in a response, so that the cost is bounded."""
+_THOUGHT_END = re.compile(r"^\s*[<\[][^<>\[\]]*think[^<>\[\]]*[>\]]", re.IGNORECASE)
+_HARMONY = " to=functions."
+"""In the template this follows the role, but models write the channel before it."""
+_HARMONY_OPENING = r"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to=functions\."
+_HARMONY_MIDDLE = r"[^{}]*<\|message\|>"
+
+
+def make_function(name: str) -> JsonObject:
+    """Return a made-up function."""
+    properties = {
+        _FIRST: {"type": "string", "description": "-"},
+        _SECOND: {"type": "array", "items": {"type": "string"}, "description": "-"},
+    }
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    about = {"name": name, "description": "-", "parameters": schema}
+    return {"type": "function", "function": about}
+
+
+_FUNCTIONS = [make_function(_NAME), make_function(_OTHER)]
+
+
+@dataclass(frozen=True)
+class CallForm:
+    """How a template takes and shows calls.
+
+    Attributes:
+        as_json: It takes arguments as a JSON text; otherwise as an object.
+        has_names_as_ids: It shows a call by its id, which then has the function's name.
+        opening: Marks before the first call.
+        between: Marks between two calls.
+        has_several: It shows several calls of a response.
+        tail: Text behind the last call, without blanks.
+        reader: Reads one call, or a list of them.
+    """
+
+    as_json: bool
+    has_names_as_ids: bool
+    has_several: bool
+    opening: re.Pattern[str]
+    between: re.Pattern[str]
+    tail: str
+    reader: Reader
+
+    def make_id(self, name: str, number: int, place: int) -> str:
+        """Return the id of a call in a message."""
+        if self.has_names_as_ids:
+            return f"functions.{name}:{(number - 1) // 2 + place}"
+        return make_id(name, number, place)
+
+    def read(self, text: str, functions: Sequence[JsonObject]) -> str:
+        """Return a response as environments read it; unchanged if it has no calls in this form."""
+        types: Types = {
+            one["function"]["name"]: {
+                name: schema.get("type")
+                for name, schema in one["function"]["parameters"]["properties"].items()
+            }
+            for one in functions
+        }
+        tried: set[int] = set()
+        marks = (mark for mark in self.opening.finditer(text) if mark.end() not in tried)
+        for mark in islice(marks, _TRIES):
+            with suppress(CallError):
+                return as_text(self._read_all(text, mark.end(), types, tried), text[: mark.start()])
+        return text
+
+    def _read_all(self, text: str, start: int, types: Types, tried: set[int]) -> list[Call]:
+        """Return the calls that are the rest of a text; nothing else is behind the last one."""
+        calls: list[Call] = []
+        while True:
+            tried.add(start)
+            found, end = self.reader(text, start, types)
+            calls += found
+            if mark := self.between.match(text, end):
+                start = mark.end()
+            elif self.tail.startswith("".join(text[end:].split())):
+                return calls
+            else:
+                raise CallError("text behind a call")
+
+
+def learn_form(render: Render) -> CallForm | None:
+    """Return the form of a template's calls; None if it shows none that can be read."""
+    for has_names_as_ids in (False, True):
+        for as_json in (False, True):
+            with suppress(CallError, RefusedConversationError):
+                return _learn(render, as_json, has_names_as_ids)
+    return None
+
+
+def _learn(render: Render, as_json: bool, has_names_as_ids: bool) -> CallForm:
+    def shown(*names: str) -> str:
+        ids = [
+            f"functions.{name}:{place}" if has_names_as_ids else make_id(name, 1, place)
+            for place, name in enumerate(names)
+        ]
+        return _show_calls(render, as_json, dict(zip(names, ids, strict=True)))
+
+    one = shown(_NAME)
+    start, end, reader, bare = _find_reader(one)
+    head, gap = _THOUGHT_END.sub("", one[:start]), ""
+    tail, two = re.split(_ID, one[end:])[0], ""
+    with suppress(RefusedConversationError):
+        two = shown(_NAME, _OTHER)
+        begin = next((n for n in range(len(two)) if _reads(reader, two, n, _OTHER)), end)
+        gap = two[end:begin]
+    # Some models leave the marks out that stand before all calls.
+    inner = re.search(r"[<\[].*", _common(head[::-1], gap[::-1])[::-1], re.DOTALL)
+    last = re.search(r"[<\[][^<\[]*$", head) if one[start] in "[{" else None
+    marks = dict.fromkeys([head, *(found[0] for found in (inner, last) if found)])
+    openings = [_literal(mark) for mark in marks if mark.strip()]
+    between = _literal(gap) if re.search(r"\w", gap) else r"[;,]?\s*(?=[\w{])"
+    if _HARMONY in head:
+        openings, between = [_HARMONY_OPENING], rf"(?:<\|call\|>)?{_HARMONY_OPENING}"
+        reader = read_named_json(_HARMONY_MIDDLE)
+    form = CallForm(
+        as_json,
+        has_names_as_ids,
+        _OTHER in two,
+        re.compile(rf"(?:{'|'.join(openings)})\s*" if openings else bare),
+        re.compile(rf"\s*{between}\s*"),
+        "".join(tail.split()),
+        reader,
+    )
+    own = form.read(one[:end] + tail, _FUNCTIONS)
+    if _HARMONY not in head and not own.endswith(as_text([Call(_NAME, _ARGUMENTS)])):
+        raise CallError("the template's own call cannot be read")
+    return form
+
+
+def _show_calls(render: Render, as_json: bool, ids: dict[str, str]) -> str:
+    """Return what a template shows of an answer that makes calls, behind its thought."""
+    arguments = encode_arguments(_ARGUMENTS) if as_json else _ARGUMENTS
+    calls = [
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for name, call_id in ids.items()
+    ]
+    results = [{"role": "tool", "tool_call_id": one, "content": _RESULT} for one in ids.values()]
+    refusal = RefusedConversationError("no calls")
+    for content, behind in ((_THOUGHT, results), ("", results), ("", [])):
+        answer = {"role": "assistant", "content": content, "tool_calls": calls}
+        try:
+            text = render([_USER, answer, *behind], _FUNCTIONS)
+        except RefusedConversationError as error:
+            refusal = error
+            continue
+        plain = render([_USER, {"role": "assistant", "content": _PLAIN}, _USER], _FUNCTIONS)
+        before = plain[: plain.find(_PLAIN)]
+        if not text.startswith(before):
+            before = _common(text, render([_USER], _FUNCTIONS))
+        shown = text[len(before) :].partition(_RESULT)[0]
+        return shown.rpartition(_THOUGHT)[2]
+    raise refusal
+
+
+def _find_reader(shown: str) -> tuple[int, int, Reader, str]:
+    """Return where the made-up call is in a text, its reader, and what it begins with."""
+    name = shown.find(_NAME)
+    if name < 0:
+        raise CallError("the template does not show the name of a function")
+    behind = name + len(_NAME)
+    for place in re.finditer(r"[\[{]", shown):
+        with suppress(CallError):
+            value, end = read_json(shown, place.start())
+            if keys := _find_keys(value):
+                known = "|".join(filter(None, (*keys, "id", "type")))
+                bare = rf'(?:<\|python_tag\|>\s*)?(?=(?:\[\s*)?\{{\s*"(?:{known})")'
+                return place.start(), end, read_object(*keys), bare
+            if value == _ARGUMENTS and behind <= place.start():
+                reader = read_named_json(_literal(shown[behind : place.start()]))
+                return name, end, reader, r"\A\s*"
+    with suppress(CallError):
+        return name, read_python(shown, name, {})[1], read_python, r"(?<![\w.-])(?=[\w.-]{1,64}\()"
+    pieces = re.search(
+        rf"{_NAME}(?P<begin>.*?){_FIRST}(?P<middle>.*?){_TEXT}(?P<gap>.*?){_SECOND}"
+        rf"(?P<other>.*?)\[[^\[]*?{_ITEM}.*?\]",
+        shown,
+        re.DOTALL,
+    )
+    if not pieces:
+        raise CallError("the template does not show the arguments of a call")
+    begin, middle, gap, rest = *pieces.group("begin", "middle", "gap"), shown[pieces.end() :]
+    if begin.strip() == "{" and middle.startswith(":"):
+        reader = read_quoted(middle[1:].strip())
+    else:
+        opening = _common(begin[::-1], gap[::-1])[::-1]
+        closing = gap[: len(gap) - len(opening)]
+        middles = [middle, pieces["other"]]
+        rest = rest.lstrip().removeprefix(closing.strip())
+        reader = read_tagged(begin[: len(begin) - len(opening)], opening, middles, closing, rest)
+    return name, reader(shown, name, {})[1], reader, r"\A\s*"
+
+
+def _find_keys(value: object) -> tuple[str, str, str] | None:
+    """Return the keys of the made-up call in JSON, as `read_object` takes them."""
+    item = value[0] if isinstance(value, list) and value else value
+    if not isinstance(item, dict):
+        return None
+    if item.get(_NAME) == _ARGUMENTS:
+        return "", "", _NAME
+    for wrapper, part in [("", item), *item.items()]:
+        if isinstance(part, dict):
+            names = [key for key, inner in part.items() if inner == _NAME]
+            keys = [key for key, inner in part.items() if _is_arguments(inner)]
+            if names and keys:
+                return wrapper, names[0], keys[0]
+    return None
+
+
+def _is_arguments(value: object) -> bool:
+    with suppress(CallError):
+        return isinstance(value, str | dict) and load_arguments(value) == _ARGUMENTS
+    return False
+
+
+def _reads(reader: Reader, text: str, start: int, name: str) -> bool:
+    with suppress(CallError):
+        return reader(text, start, {})[0][0].name == name
+    return False
+
+
+def _literal(text: str) -> str:
+    """Return a regular expression of marks, with any id in the place of a made-up one."""
+    return re.sub(_ID, r"[^\\s<>\\[\\]{}]*", spaced(text))
+
+
+def _common(one: str, other: str) -> str:
+    """Return the text with which both begin."""
+    length = min(len(one), len(other))
+    return one[: next((n for n in range(length) if one[n] != other[n]), length)]
