@@ -11,8 +11,8 @@ from ragen_bench.episodes.episode import Episode
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Message
 from ragen_bench.models.chat import Chat, sample_conversation
-from ragen_bench.models.chat_messages import RefusedConversationError
 from ragen_bench.models.chat_marks import remove_guards
+from ragen_bench.models.chat_messages import RefusedConversationError
 from ragen_bench.models.hf.sampling import TAIL_TOKENS, Ending
 from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
