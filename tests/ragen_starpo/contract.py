@@ -75,6 +75,7 @@ ENGINE_SYMBOLS = (
     Symbol(_ENGINE + "FSDPEngineWithLMHead.get_per_tensor_param"),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_module"),
     Symbol("verl.utils.fsdp_utils:get_init_weight_context_manager", ("use_meta_tensor", "mesh")),
+    Symbol(_ENGINE + "FSDPEngineWithLMHead._build_lora_module", ("module",)),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_fsdp_module", ("module",)),
     Symbol(_ENGINE + "FSDPEngineWithLMHead.optimizer_step"),
     Symbol(_ENGINE + "FSDPEngineWithValueHead._build_module"),

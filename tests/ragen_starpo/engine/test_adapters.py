@@ -2,7 +2,14 @@
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+    MixtralConfig,
+    OPTConfig,
+)
 
 from ragen_bench.errors import UserError
 from ragen_starpo.engine.adapters import check_adapters
@@ -123,3 +130,24 @@ def test_a_critic_without_a_target_is_refused(model_dir):
             refused()
     check_adapters(model_dir, recipe(model_dir, ["lm_head", "q_proj"], critic=True))
     check_adapters(model_dir, recipe(model_dir, ["lm_head"]))
+
+
+SMALL = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "vocab_size": 50}
+OTHERS = [
+    (
+        MixtralConfig(**SMALL, num_key_value_heads=4),
+        "all-linear",
+        "MixtralTopKRouter, whose adapters",
+    ),
+    (MixtralConfig(**SMALL, num_key_value_heads=4), ["experts"], "MixtralExperts, which cannot"),
+    (OPTConfig(**SMALL), ["embed_positions"], "OPTLearnedPositionalEmbedding, which cannot have"),
+]
+
+
+@pytest.mark.parametrize(("config", "targets", "line"), OTHERS)
+def test_layers_that_compute_otherwise_are_refused(config, targets, line, tmp_path):
+    """Without their weights, which are not read."""
+    config.save_pretrained(tmp_path)
+    with pytest.raises(UserError, match=line):
+        check_adapters(tmp_path, recipe(tmp_path, targets))
+    check_adapters(tmp_path, recipe(tmp_path, ["q_proj"]))

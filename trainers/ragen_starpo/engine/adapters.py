@@ -164,7 +164,11 @@ def _find_layers(
 
 
 def _is_adaptable(layer: nn.Module) -> bool:
-    return isinstance(layer, _ADAPTABLE)
+    """Return whether a layer is linear or an embedding, and computes as PEFT expects."""
+    kind = next((kind for kind in _ADAPTABLE if isinstance(layer, kind)), None)
+    # PEFT scales the update of an embedding with this attribute.
+    is_scaled = isinstance(layer, nn.Embedding) and hasattr(layer, "embed_scale")
+    return kind is not None and (type(layer).forward is kind.forward or is_scaled)
 
 
 def _count_owners(module: nn.Module) -> Counter[int]:
@@ -185,7 +189,7 @@ def _check_adapted(module: Any) -> None:
         if type(layer) not in (Linear, Embedding):
             raise UserError(
                 f"lora.target_modules: {own} is a {type(base).__name__}, whose adapters cannot be "
-                "merged; leave it out"
+                "merged; name other layers as a list, such as those of the attention"
             )
         if owners[id(base.weight)] > 1:
             raise UserError(
