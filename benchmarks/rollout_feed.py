@@ -26,7 +26,6 @@ from transformers import AutoTokenizer
 from ragen_starpo.cluster.hosts import start_players
 from ragen_starpo.cluster.names import TRAIN
 from ragen_starpo.cluster.ray_session import ray_session
-from ragen_starpo.cluster.router import Router
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.rollout.episodes import rollout_specs
@@ -104,16 +103,14 @@ def measure(case: Case, folder: Path, rounds: int) -> str:
 
 
 def _play(case: Case, recipe: Any, config: Any, ids: list[int], rounds: int) -> str:
-    from verl.workers.rollout.llm_server import LLMServerClient
-
     from ragen_starpo.cluster.group_sampler import GroupSampler
-    from ragen_starpo.cluster.verl_trainer import _prompts
+    from ragen_starpo.cluster.verl_trainer import submit
 
     players = start_players(1)
     tq.init(config.transfer_queue)
-    engine = ray.remote(Engine).options(num_cpus=0).remote(ids)  # type: ignore[attr-defined]
-    router = ray.remote(Router).options(num_cpus=0).remote({"engine": engine})  # type: ignore[arg-type]
-    ray.get(players[0].begin.remote(config, LLMServerClient(config, router), None, None))
+    kind: Any = ray.remote(Engine)
+    engine = kind.options(num_cpus=0).remote(ids)
+    ray.get(players[0].begin.remote(config, [engine]))
     process = ray.get(players[0].__ray_call__.remote(lambda _: os.getpid()))
     sampler = GroupSampler(
         sampler_kwargs={"strategy": "all"},
@@ -127,12 +124,8 @@ def _play(case: Case, recipe: Any, config: Any, ids: list[int], rounds: int) -> 
         for number in range(rounds + 1):
             before = ray.get(engine.count.remote())
             specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
-            rows = _prompts(specs, number, TRAIN, 1.0)
-            uids = list(rows["uid"])
-            tag = {"is_prompt": True, "status": "pending", "global_steps": rows["global_steps"]}
             used, began = cpu_seconds(process), time.perf_counter()
-            tq.kv_batch_put(keys=uids, partition_id=TRAIN, tags=[tag] * len(uids))
-            ray.get(players[0].generate_sequences.remote(rows))
+            submit(players, specs, number, TRAIN, 1.0)
             batch, _ = sampler.sample(number, TRAIN, INSTANCES)
             walls.append(time.perf_counter() - began)
             assert sampler.error is None, sampler.error

@@ -88,21 +88,14 @@ _TRAINER = "verl.trainer.ppo.v1.trainer_base:PPOTrainer"
 _BUFFER = "verl.trainer.ppo.v1.replay_buffer:ReplayBuffer"
 _WORKERS = "verl.workers.engine_workers:"
 _REPLICA = "verl.workers.rollout.replica:"
-_LOOP = "verl.experimental.agent_loop.agent_loop:"
 CLUSTER_SYMBOLS = (
     Symbol("verl.trainer.ppo.v1.trainer_sync:PPOTrainerSync", ("config",)),
     Symbol(_TRAINER + ".init"),
-    Symbol(_TRAINER + ".fit", ("agent_loop_manager",)),
+    Symbol(_TRAINER + ".fit"),
     Symbol(_TRAINER + "._init_dataloader"),
     Symbol(_TRAINER + "._init_resource_pool_mgr"),
     Symbol(_TRAINER + "._load_checkpoint"),
-    Symbol(_TRAINER + ".get_llm_client"),
-    Symbol(_TRAINER + ".get_reward_handles"),
-    Symbol(
-        "verl.experimental.agent_loop.agent_loop:AgentLoopManager",
-        ("config", "llm_client", "teacher_client", "reward_loop_worker_handles"),
-    ),
-    Symbol("verl.trainer.ppo.v1:AgentLoopManagerTQ.generate_sequences", ("prompts",)),
+    Symbol("verl.utils.tensordict_utils:list_of_dict_to_tensordict", ("list_of_dicts",)),
     Symbol("verl.trainer.ppo.utils:Role", ("value",)),
     Symbol(
         "verl.trainer.ppo.padding_utils:upsample_batch_to_divisible_size",
@@ -139,19 +132,6 @@ CLUSTER_SYMBOLS = (
     Symbol(_REPLICA + "RolloutReplica", ("replica_rank", "config", "model_config")),
     Symbol(_REPLICA + "RolloutReplica.launch_servers"),
     Symbol(_REPLICA + "RolloutReplica.sleep"),
-    Symbol(
-        "verl.workers.rollout.llm_server:LLMServerClient.generate",
-        ("request_id", "prompt_ids", "sampling_params"),
-    ),
-    Symbol(
-        _LOOP + "AgentLoopBase",
-        (
-            *("trainer_config", "server_manager", "tokenizer", "processor", "dataset_cls"),
-            "data_config",
-        ),
-    ),
-    Symbol(_LOOP + "AgentLoopBase.run", ("sampling_params",)),
-    Symbol(_LOOP + "AgentLoopMetrics"),
     Symbol("verl.utils.metric:Metric", ("aggregation", "value")),
     Symbol("verl.workers.utils.padding:no_padding_2_padding", ("tensor", "data")),
     Symbol("verl.utils.tracking:Tracking", ("project_name", "experiment_name", "default_backend")),

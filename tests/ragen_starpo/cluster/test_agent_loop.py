@@ -7,6 +7,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+import torch
+from omegaconf import OmegaConf
 from ray.exceptions import RayTaskError
 from verl.workers.rollout.replica import TokenOutput
 
@@ -26,32 +28,34 @@ class Server:
     def __init__(self, *errors):
         self.errors, self.asked = list(errors), []
 
-    async def generate(self, *, request_id, prompt_ids, sampling_params, stream, conversation):
-        assert conversation == request_id
-        self.asked.append((request_id, tuple(prompt_ids), stream))
+    @property
+    def generate(self):
+        return SimpleNamespace(remote=self.answer)
+
+    async def answer(self, *, request_id, prompt_ids, sampling_params, stream, conversation):
+        self.asked.append((conversation, tuple(prompt_ids), stream))
         if self.errors:
             raise self.errors.pop(0)
         return TokenOutput(token_ids=[5], log_probs=[-1.0], extra_fields={"global_steps": 4})
 
 
 @pytest.fixture
-def played(small):
-    from ragen_starpo.cluster.agent_loop import EpisodeLoop
+def played(small, monkeypatch):
+    from ragen_starpo.cluster import agent_loop
+
+    monkeypatch.setattr(agent_loop.tq, "init", lambda: None)
 
     def run(server, retries, **changed):
         rollouts = {**SETTINGS["rollouts"], "max_tokens": 1, "retries": retries, **changed}
         recipe = recipe_of({**SETTINGS, "model": str(small), "rollouts": rollouts}, "a test")
-        loop = object.__new__(EpisodeLoop)
-        loop.config = SimpleNamespace(
-            ragen=SimpleNamespace(recipe=json.dumps(recipe.as_json())),
-            actor_rollout_ref=SimpleNamespace(model=SimpleNamespace(path=str(small))),
-        )
-        loop.rollout_config = SimpleNamespace(name="hf")
-        loop.tokenizer = SimpleNamespace(eos_token_id=2)
-        loop.server_manager = server
+        engine = {"rollout": {"name": "hf"}, "model": {"path": str(small)}}
+        config = {"ragen": {"recipe": json.dumps(recipe.as_json())}, "actor_rollout_ref": engine}
+        player = agent_loop.Player(OmegaConf.create(config), [server])
         specs = rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, 0)
-        (output,) = asyncio.run(loop.run({}, specs=specs, temperature=1.0, session_id=1))
-        return output, pickle.loads(output.extra_fields["ended"])
+        ended = asyncio.run(player.play_episode(specs[1], 1.0))
+        (row,) = agent_loop.make_rows(ended)
+        assert pickle.loads(row["extra_fields"]["ended"]) == ended
+        return row, ended
 
     return run
 
@@ -67,7 +71,9 @@ def test_an_error_is_tried_again_by_the_same_requests(played, caplog):
     assert ended == replace(without, begun_anew=1)
     assert failing.asked[1:] == quiet.asked
     assert failing.asked[0] == quiet.asked[0]
-    assert output.response_mask[0] == 1
+    assert output["response_mask"][0] == output["loss_mask"][0] == 1
+    ids = torch.cat([output["prompts"], output["responses"]])
+    assert ids.tolist() == output["input_ids"].tolist() == ended.sequences[0].ids
     assert "train" in caplog.text
     assert "is begun anew: OSError: gone" in caplog.text
 
@@ -75,8 +81,8 @@ def test_an_error_is_tried_again_by_the_same_requests(played, caplog):
 def test_one_that_is_given_up_is_a_row_that_is_not_learned_from(played):
     output, ended = played(Server(gone(), gone()), 1)
     assert ended == FailedEpisode("OSError: gone")
-    assert (output.prompt_ids, output.response_ids, output.response_mask) == ([2], [2], [0])
-    assert output.reward_score == 0
+    assert output["input_ids"].tolist() == [0, 0]
+    assert output["response_mask"].tolist() == [0]
 
 
 def test_a_users_mistake_is_not_tried_again(played):

@@ -52,7 +52,7 @@ class Echo:
 
 def test_a_host_makes_its_object_later_and_forwards_calls():
     async def use():
-        host = Host(f"{__name__}:Echo", "json")
+        host = Host(f"{__name__}:Echo")
         await host.begin("z", times=3)
         return await host.sleep(), await host.wake_up(tags=["weights"])
 

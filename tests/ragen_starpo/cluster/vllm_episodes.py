@@ -9,16 +9,14 @@ import asyncio
 import importlib.metadata
 import json
 import os
-import pickle
 import sys
 import traceback
 import types
-import uuid
 from pathlib import Path
 
 import ray
 from omegaconf import OmegaConf
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.recipes.recipe import recipe_of
@@ -134,39 +132,41 @@ async def hand_over(config, server, folder, version):
     await asyncio.to_thread(asyncio.run, sending)
 
 
-class Client:
-    """verl's client of one server, which gives requests names of their own."""
+class Recorded(Handle):
+    """A server that records the version of each answer's weights."""
 
     def __init__(self, server):
-        self._server = server
+        self._server, self.versions = server, []
+        self.generate = types.SimpleNamespace(remote=self._generate)
 
-    async def generate(self, request_id, **request):
-        return await self._server.generate(request_id=uuid.uuid4().hex, **request)
+    async def _generate(self, **request):
+        output = await self._server.generate(**request)
+        self.versions.append(output.extra_fields["global_steps"])
+        return output
 
 
 async def played(recipe, config, server, temperature):
     """Return an iteration's episodes as the agent loop plays them, all at once."""
-    from ragen_starpo.cluster.agent_loop import EpisodeLoop
+    from ragen_starpo.cluster import agent_loop
 
-    episodes = []
-    for spec in rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, 0):
-        loop = object.__new__(EpisodeLoop)
-        loop.config, loop.rollout_config = config, config.actor_rollout_ref.rollout
-        loop.server_manager = Client(server)
-        loop.tokenizer = AutoTokenizer.from_pretrained(config.actor_rollout_ref.model.path)
-        episodes.append(loop.run({}, specs=[spec], temperature=temperature, session_id=0))
-    return [written(output) for (output,) in await asyncio.gather(*episodes)]
+    agent_loop.tq.init = lambda: None
+    recorded = Recorded(server)
+    player = agent_loop.Player(config, [recorded])
+    specs = rollout_specs(recipe.envs, recipe.rollouts, recipe.seed, 0)
+    episodes = [player.play_episode(spec, temperature) for spec in specs]
+    ended = await asyncio.gather(*episodes)
+    (version,) = set(recorded.versions)
+    return [written(episode, version) for episode in ended]
 
 
-def written(output):
-    """Return a row of verl's as JSON takes it, and the answers of its trajectory."""
-    (sequence,) = pickle.loads(output.extra_fields["ended"]).sequences
-    before = len(output.prompt_ids)
+def written(ended, version):
+    """Return a trajectory as JSON takes it."""
+    (sequence,) = ended.sequences
     return {
-        "version": output.extra_fields["max_global_steps"],
-        "ids": [*output.prompt_ids, *output.response_ids],
-        "mask": [0] * before + output.response_mask,
-        "log_probs": [0.0] * before + output.response_logprobs,
+        "version": version,
+        "ids": sequence.ids,
+        "mask": sequence.mask,
+        "log_probs": sequence.log_probs,
         "answers": [[list(turn.sampled.ids), turn.sampled.stopped] for turn in sequence.turns],
     }
 

@@ -1,120 +1,147 @@
-"""Plays one episode on verl's servers, with the environment loop of the local driver."""
+"""The process that plays episodes on the engines' servers, with the environment loop of `local`."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import pickle
-from dataclasses import replace
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+import transfer_queue as tq
+from omegaconf import DictConfig
 from ray.exceptions import RayTaskError
+from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig
-from verl.experimental.agent_loop.agent_loop import (
-    AgentLoopBase,
-    AgentLoopMetrics,
-    AgentLoopOutput,
-)
-from verl.workers.rollout.replica import TokenOutput
+from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import make_chat
 from ragen_bench.models.hf.sampling import Ending
 from ragen_starpo.cluster.names import HF_ENGINE
+from ragen_starpo.cluster.router import Router
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
-from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
 from ragen_starpo.rollout.selection import LOG, Ended, FailedEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenSequence, TokenTrajectory
 
 
-class EpisodeLoop(AgentLoopBase):
-    """Plays the episode of a row of verl's batch; verl makes one loop per episode."""
+@dataclass(frozen=True)
+class Group:
+    """The rollouts of an instance, and the name of their group in verl's queue."""
 
-    async def run(  # type: ignore[override] # verl passes the row's columns as keywords
-        self,
-        sampling_params: dict[str, object],  # noqa: ARG002 - verl's name
-        *,
-        specs: list[RolloutSpec],
-        temperature: float,
-        session_id: int,
-        **_: object,
-    ) -> list[AgentLoopOutput]:
-        """Play an episode, again after errors up to the recipe's `rollouts.retries`.
+    uid: str
+    specs: tuple[RolloutSpec, ...]
+    temperature: float
 
-        `specs` are the rollouts of the row's group, and `session_id` is the index of this
-        one. Each sequence becomes a row; `extra_fields` of the first one has the pickled
-        trajectory or `FailedEpisode`.
-        """
-        spec = specs[session_id]
-        tokenizer: Any = self.tokenizer
-        filler = int(tokenizer.eos_token_id or 0)
-        retries, begun_anew = recipe_of_text(self.config.ragen.recipe).rollouts.retries, 0
+
+class Player:
+    """Plays groups of episodes side by side, and puts the rows of a finished group in the queue.
+
+    verl's own worker makes a loop by hydra for each episode, asks a router in another process
+    for each response, and puts each episode in the queue by itself.
+
+    Args:
+        config: verl's configuration of the run.
+        servers: Handles of the engines' servers.
+    """
+
+    def __init__(self, config: DictConfig, servers: Sequence[Any]) -> None:
+        self._recipe, self._model_dir = config.ragen.recipe, config.actor_rollout_ref.model.path
+        self._is_hf = config.actor_rollout_ref.rollout.name == HF_ENGINE
+        self._router = Router({str(number): server for number, server in enumerate(servers)})
+        # Tasks that nothing refers to may vanish.
+        self._playing: set[asyncio.Task[None]] = set()
+        tq.init()
+
+    async def play(self, groups: Sequence[Group], partition: str) -> None:
+        """Begin groups of episodes without waiting for them."""
+        for group in groups:
+            task = asyncio.create_task(self._play_group(group, partition))
+            self._playing.add(task)
+            task.add_done_callback(self._playing.discard)
+
+    async def _play_group(self, group: Group, partition: str) -> None:
+        status = "finished"
+        try:
+            episodes = [self.play_episode(spec, group.temperature) for spec in group.specs]
+            rows = {
+                f"{group.uid}_{number}_{part}": row
+                for number, ended in enumerate(await asyncio.gather(*episodes))
+                for part, row in enumerate(make_rows(ended))
+            }
+            await tq.async_kv_batch_put(
+                keys=list(rows),
+                partition_id=partition,
+                fields=list_of_dict_to_tensordict(list(rows.values())),
+                tags=[{"status": "success"}] * len(rows),
+            )
+        except Exception:  # noqa: BLE001 - logged, and the group is reported as failed
+            LOG.exception("group %s", group.uid)
+            status = "failure"
+        # Last, so that the rows are there.
+        await tq.async_kv_batch_put(
+            keys=[group.uid], partition_id=partition, tags=[{"status": status}]
+        )
+
+    async def play_episode(self, spec: RolloutSpec, temperature: float) -> Ended:
+        """Play an episode, again after errors up to the recipe's `rollouts.retries`."""
+        retries, begun_anew = recipe_of_text(self._recipe).rollouts.retries, 0
         while True:
             try:
-                trajectory, version = await self._play(spec, temperature)
+                return replace(await self._play(spec, temperature), begun_anew=begun_anew)
             except UserError as error:
                 failed = FailedEpisode(str(error), mistake=True, exit_code=error.exit_code)
             except Exception as error:  # noqa: BLE001 - of an environment or an engine
                 cause = error.cause if isinstance(error, RayTaskError) else error
                 failed = FailedEpisode(described(cause))
-            else:
-                ended = replace(trajectory, begun_anew=begun_anew)
-                return _outputs(ended, version, filler)
             if failed.mistake or begun_anew == retries:
-                return _outputs(failed, None, filler)
+                return failed
             begun_anew += 1
             LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
 
-    async def _play(
-        self, spec: RolloutSpec, temperature: float
-    ) -> tuple[TokenTrajectory, int | None]:
-        """Return an episode, and the version of the weights that sampled its last response."""
-        model_dir = self.config.actor_rollout_ref.model.path
-        factory = _episode_factory(self.config.ragen.recipe, model_dir)
+    async def _play(self, spec: RolloutSpec, temperature: float) -> TokenTrajectory:
+        factory = _episode_factory(self._recipe, self._model_dir)
         parameters = _sampling_parameters(factory.sampling, temperature)
-        ends = _ends_for_vllm(factory.ending)
-        version = None
+        if not self._is_hf:
+            # The engine hf knows the ends of a turn.
+            parameters |= _ends_for_vllm(factory.ending)
         episode, on_tokens = factory.begin(spec)
+        # One server for all turns, so that it has the earlier ones in its cache.
+        conversation = f"{spec.seed}/{spec.task.name}"
+        name, server = self._router.acquire_server(conversation)
         try:
             while not on_tokens.is_over:
-                output = await self._respond(on_tokens, spec, parameters, ends)
-                version = output.extra_fields.get("global_steps")
-                ids, ending = output.token_ids, factory.ending
+                # vLLM does not accept these arguments.
+                extra: dict[str, object] = {}
+                if self._is_hf:
+                    extra = {"stream": spec.stream(on_tokens.key), "conversation": conversation}
+                output = await server.generate.remote(
+                    request_id=uuid.uuid4().hex,
+                    prompt_ids=on_tokens.ids,
+                    sampling_params=dict(parameters),
+                    **extra,
+                )
+                ids = output.token_ids
                 # Engines may continue after the end of a response.
-                finished = (n for n in range(1, len(ids)) if ending.is_finished(ids[:n]))
-                count = next(finished, len(ids))
+                count = factory.ending.find_end(ids, 0) or len(ids)
                 log_probs = tuple((output.log_probs or [])[:count])
-                stopped = ending.is_stopped(ids[:count])
+                stopped = factory.ending.is_stopped(ids[:count])
                 on_tokens.take(Sampled(tuple(ids[:count]), log_probs, stopped))
             trajectory = on_tokens.trajectory()
         except BaseException:
             factory.give_up(episode)
             raise
+        finally:
+            self._router.release_server(name)
         factory.end(episode)
-        return trajectory, version
-
-    async def _respond(
-        self,
-        episode: TokenEpisode,
-        spec: RolloutSpec,
-        parameters: dict[str, object],
-        ends: dict[str, object],
-    ) -> TokenOutput:
-        # The same for all turns, so that one server has the earlier turns in its cache.
-        name = f"{spec.seed}/{spec.task.name}"
-        # vLLM does not accept these arguments, and the other engine knows the ends of a turn.
-        extra, sampling = {}, dict(parameters)
-        if self.rollout_config.name == HF_ENGINE:
-            extra = {"stream": spec.stream(episode.key), "conversation": name}
-        else:
-            sampling |= ends
-        output: TokenOutput = await self.server_manager.generate(
-            request_id=name, prompt_ids=episode.ids, sampling_params=sampling, **extra
-        )
-        return output
+        return trajectory
 
 
 def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, object]:
@@ -139,44 +166,35 @@ def _ends_for_vllm(ending: Ending) -> dict[str, object]:
     }
 
 
-def _outputs(ended: Ended, version: int | None, filler: int) -> list[AgentLoopOutput]:
-    """Return a trajectory as verl's rows, one per sequence.
+def make_rows(ended: Ended) -> list[dict[str, Tensor | dict[str, bytes]]]:
+    """Return a trajectory as rows of the queue, one per sequence; the first one carries it.
 
-    An episode that failed, or whose prompt did not fit, has one token that is not trained on; the
-    group sampler drops it.
+    An episode that failed, or whose prompt did not fit, has two tokens that are not trained on;
+    the group sampler drops it.
     """
     sequences: tuple[TokenSequence, ...] = (TokenSequence(0, ()),)
-    score = 0.0
     if isinstance(ended, TokenTrajectory):
-        sequences, score = ended.sequences, ended.score
-    # verl's queue would split a dataclass into its fields.
+        sequences = ended.sequences
+    # The queue would split a dataclass into its fields.
     pickled = pickle.dumps(ended)
-    outputs = []
+    rows = []
     for number, sequence in enumerate(sequences):
-        ids, mask, log_probs, start = [filler, filler], [0, 0], [0.0, 0.0], 1
+        ids, mask, start = [0, 0], [0, 0], 1
         if sequence.turns:
-            ids, mask, log_probs = sequence.ids, sequence.mask, sequence.log_probs
             # verl's prompt is the first observation, and its response the rest.
-            start = len(sequence.turns[0].observed)
-        output = AgentLoopOutput(
-            prompt_ids=ids[:start],
-            response_ids=ids[start:],
-            response_mask=mask[start:],
-            response_logprobs=log_probs[start:],
-            # With a score, verl skips its reward workers; training uses the trajectory.
-            reward_score=score,
-            num_turns=len(sequence.turns),
-            metrics=AgentLoopMetrics(),
-            extra_fields={
-                "ended": pickled if number == 0 else b"",
-                "min_global_steps": version,
-                "max_global_steps": version,
-                # verl copies the last sequence's to the others.
-                "reward_extra_info": {},
-            },
-        )
-        outputs.append(output)
-    return outputs
+            ids, mask, start = sequence.ids, sequence.mask, len(sequence.turns[0].observed)
+        tokens, responses = torch.tensor(ids), torch.tensor(mask[start:])
+        row: dict[str, Tensor | dict[str, bytes]] = {
+            "input_ids": tokens,
+            "position_ids": torch.arange(len(ids)),
+            "prompts": tokens[:start],
+            "responses": tokens[start:],
+            "response_mask": responses,
+            "loss_mask": responses,
+            "extra_fields": {"ended": pickled if number == 0 else b""},
+        }
+        rows.append(row)
+    return rows
 
 
 @functools.cache

@@ -19,8 +19,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_starpo.cluster.names import HF_ENGINE
 
-PLAYER = "verl.trainer.ppo.v1.agent_loop_tq:AgentLoopWorkerTQ"
-"""verl's worker of agent loops, which plays episodes."""
+PLAYER = "ragen_starpo.cluster.agent_loop:Player"
+"""The class that plays episodes."""
 ENGINES = {
     HF_ENGINE: "ragen_starpo.cluster.hf_engine:HFServer",
     "vllm": "verl.workers.rollout.vllm_rollout.vllm_async_server:vLLMHttpServer",
@@ -28,8 +28,8 @@ ENGINES = {
 """The servers of the sampling engines."""
 FORWARDED = (
     *("abort_all_requests", "abort_request", "clear_kv_cache", "collective_rpc", "generate"),
-    *("generate_sequences", "get_master_address", "get_server_address", "launch_server"),
-    *("open_submission_gate", "release_kv_cache", "resume_engine_generation"),
+    *("get_master_address", "get_server_address", "launch_server"),
+    *("open_submission_gate", "play", "release_kv_cache", "resume_engine_generation"),
     *("resume_generation", "resume_kv_cache", "set_global_steps", "sleep", "take"),
     *("wait_for_requests_to_drain", "wake_up"),
 )
@@ -43,17 +43,14 @@ class Host:
 
     Args:
         place: `MODULE:CLASS`.
-        modules: More modules to import.
     """
 
-    def __init__(self, place: str, *modules: str) -> None:
+    def __init__(self, place: str) -> None:
         module, _, name = place.partition(":")
         kind: Any = getattr(importlib.import_module(module), name)
         # verl has already made some of them Ray actors.
         self._kind = getattr(kind, "__ray_actor_class__", kind)
         self._hosted: Any = None
-        for other in modules:
-            importlib.import_module(other)
 
     async def begin(self, *arguments: object, **named: object) -> None:
         """Make the object, which answers from now on."""
@@ -73,7 +70,7 @@ for _name in FORWARDED:
 
 
 def start_players(count: int) -> list[Any]:
-    """Start hosts of agent loops on all nodes in turn, without waiting for them."""
+    """Start hosts that play episodes on all nodes in turn, without waiting for them."""
     nodes = [
         node["NodeID"]
         for node in ray.nodes()  # type: ignore[no-untyped-call]
@@ -82,7 +79,7 @@ def start_players(count: int) -> list[Any]:
     kind: Any = ray.remote(Host)
     return [
         kind.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=True)).remote(
-            PLAYER, "ragen_starpo.cluster.agent_loop"
+            PLAYER
         )
         for node in islice(cycle(nodes), count)
     ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 HF_ENGINE = "hf"
 """The engine that samples with transformers, see `ragen_starpo.cluster.hf_engine`."""
-AGENT_LOOP = "starpo"
-"""The agent loop, see `ragen_starpo.cluster.agent_loop`."""
 TRAIN, VAL = "train", "val"
 """verl's partitions of trajectories, and the splits of instances."""
 

@@ -1,13 +1,13 @@
-"""Chooses the server of each conversation.
+"""Chooses the server of each conversation, within a process that plays.
 
-verl's own router does the same in a process that imports verl, for which the first responses would
-wait; this module imports nothing heavy.
+verl starts a process for its router, which imports verl; with this class it imports nothing heavy.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from cachetools import LRUCache
 
@@ -23,12 +23,12 @@ class Router:
         settings: Content of the file that names this class.
     """
 
-    def __init__(self, servers: Mapping[str, object], settings: object = None) -> None:  # noqa: ARG002 - verl's
+    def __init__(self, servers: Mapping[str, Any], settings: object = None) -> None:  # noqa: ARG002 - verl's
         self._servers = dict(servers)
         self._busy = Counter(dict.fromkeys(servers, 0))
         self._of_conversation: LRUCache[str, str] = LRUCache(_REMEMBERED)
 
-    def acquire_server(self, request_id: str) -> tuple[str, object]:
+    def acquire_server(self, request_id: str) -> tuple[str, Any]:
         """Return the name and handle of the server for a request."""
         server = self._of_conversation.get(request_id)
         if server is None:

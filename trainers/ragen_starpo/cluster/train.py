@@ -106,20 +106,14 @@ class Task:
         try:
             with ThreadPoolExecutor(1) as pool:
                 queue = pool.submit(tq.init, config.transfer_queue)
-                from verl.trainer.ppo.v1 import AgentLoopManagerTQ
-
                 from ragen_starpo.cluster.verl_trainer import VerlTrainer
 
                 trainer = VerlTrainer(config)
                 trainer.init()  # type: ignore[no-untyped-call]
                 queue.result()
-            manager = AgentLoopManagerTQ(  # type: ignore[no-untyped-call]
-                config, trainer.get_llm_client(), None, trainer.get_reward_handles()
-            )
-            arguments = (config, manager.llm_client, None, manager.reward_loop_worker_handles)
-            ray.get([player.begin.remote(*arguments) for player in players])
-            manager.agent_loop_workers = players
-            trainer.fit(manager)
+            handles = trainer.llm_server_manager.server_handles
+            ray.get([player.begin.remote(config, handles) for player in players])
+            trainer.fit(players)
         finally:
             # Handles of actors that have names end with the last reference here.
             servers.clear()

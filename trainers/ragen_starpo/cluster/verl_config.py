@@ -16,17 +16,17 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ragen_bench.errors import UserError, missing_extra
-from ragen_starpo.cluster.names import AGENT_LOOP, HF_ENGINE
+from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.engine.computing import Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
 
 _STRATEGY = "fsdp2"
-_AGENT_LOOPS, _ROUTER = "agent_loops.yaml", "router.yaml"
+_ROUTER = "router.yaml"
 _ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 _MODEL, _REF = "actor_rollout_ref.model", "actor_rollout_ref.ref"
 _VLLM = f"{_ROLLOUT}.engine_kwargs.vllm"
 _STORAGE = "transfer_queue.backend.SimpleStorage.num_data_storage_units"
-_EPISODES_A_PLAYER, _CORES_A_PLAYER = 64, 4
+_EPISODES_A_PLAYER, _CORES_A_PLAYER = 128, 4
 """Concurrent episodes that one process plays without slowing them, and cores for each process."""
 USERS = (
     *(f"trainer.{name}" for name in ("logger", "project_name", "experiment_name")),
@@ -190,14 +190,12 @@ def _rollout_settings(recipe: Recipe) -> dict[str, object]:
         f"{_ROLLOUT}.max_model_len": rollouts.context,
         f"{_ROLLOUT}.response_length": rollouts.max_tokens,
         f"{_ROLLOUT}.val_kwargs.n": 1,
-        f"{_ROLLOUT}.agent.agent_loop_config_path": str(Path(__file__).with_name(_AGENT_LOOPS)),
         f"{_ROLLOUT}.tensor_model_parallel_size": cluster.tensor_parallel,
         f"{_ROLLOUT}.gpu_memory_utilization": cluster.memory,
         f"{_ROLLOUT}.enable_prefix_caching": cluster.prefix_caching,
         # The first lets vLLM sleep, the second makes verl request it.
         f"{_ROLLOUT}.enable_sleep_mode": cluster.sleep,
         f"{_ROLLOUT}.free_cache_engine": cluster.sleep,
-        f"{_ROLLOUT}.agent.default_agent_loop": AGENT_LOOP,
         f"{_ROLLOUT}.router_config_path": str(Path(__file__).with_name(_ROUTER)),
         # A maximum: the learner divides rows evenly, see `divide_rows`.
         f"{_ROLLOUT}.log_prob_micro_batch_size_per_gpu": micro,

@@ -10,7 +10,6 @@ from typing import Any
 import ray
 import transfer_queue as tq
 from omegaconf import DictConfig
-from tensordict import NonTensorData, NonTensorStack, TensorDict
 from torch import Tensor
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
@@ -18,10 +17,10 @@ from verl.utils.tracking import Tracking
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster import hf_engine, vllm_replica
-from ragen_starpo.cluster.agent_loop import recipe_of_text
+from ragen_starpo.cluster.agent_loop import Group, recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
 from ragen_starpo.cluster.learner import Learner, QueuedModels, QueuedRollouts, load_rollouts
-from ragen_starpo.cluster.names import AGENT_LOOP, TRAIN, VAL, uid_of
+from ragen_starpo.cluster.names import TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import computing_of
@@ -59,9 +58,12 @@ class VerlTrainer(PPOTrainerSync):
         self._learner: Learner | None = None
         self._next: QueuedRollouts | None = None
 
-    def fit(self, agent_loop_manager: Any) -> None:
-        """Train to the recipe's last iteration, see `resume_run` for errors."""
-        self.agent_loop_manager = agent_loop_manager
+    def fit(self, players: Any) -> None:
+        """Train to the recipe's last iteration, see `resume_run` for errors.
+
+        `players` are the hosts of the processes that play, in place of verl's manager.
+        """
+        self._players: Sequence[Any] = players
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
         loggers: Any = _tracking(self.config)
 
@@ -118,7 +120,7 @@ class VerlTrainer(PPOTrainerSync):
         """Return held-out metrics of episodes that the engines, which hold the model, play."""
         specs = held_out_specs(self.recipe.envs, self.recipe.validation.instances)
         temperature = self.recipe.validation.temperature
-        self._submit(_prompts(specs, self.global_steps, VAL, temperature), VAL)
+        submit(self._players, specs, self.global_steps, VAL, temperature)
         rows, _ = self.replay_buffer.sample(self.global_steps, VAL, len(specs))
         tq.kv_clear(keys=rows.keys, partition_id=VAL)
         records = [trajectory.record for trajectory in self.replay_buffer.played]
@@ -188,7 +190,7 @@ class VerlTrainer(PPOTrainerSync):
         """Start the rollouts of an iteration without waiting for them."""
         recipe, temperature = self.recipe, self.learner.settings.temperature
         specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
-        self._submit(_prompts(specs, number, TRAIN, temperature), TRAIN)
+        submit(self._players, specs, number, TRAIN, temperature)
 
     def _end(self, number: int) -> QueuedRollouts:
         """Wait for the rollouts of an iteration, and filter them."""
@@ -198,12 +200,6 @@ class VerlTrainer(PPOTrainerSync):
             self.checkpoint_manager.sleep_replicas()
         buffer = self.replay_buffer
         return QueuedRollouts(buffer.played, buffer.kept, buffer.error, rows)
-
-    def _submit(self, rows: TensorDict, partition: str) -> None:
-        uids = list(rows["uid"])
-        tag = {"is_prompt": True, "status": "pending", "global_steps": rows["global_steps"]}
-        tq.kv_batch_put(keys=uids, partition_id=partition, tags=[tag] * len(uids))
-        self.agent_loop_manager.generate_sequences(rows)
 
     def _init_dataloader(self) -> None:
         """Set the number of iterations only: the recipe decides the instances."""
@@ -220,29 +216,29 @@ class VerlTrainer(PPOTrainerSync):
         self.global_steps = 0
 
 
-def _prompts(
-    episodes: Sequence[RolloutSpec], iteration: int, partition: str, temperature: float
-) -> TensorDict:
-    """Return a row per group, for verl's agent loops."""
-    groups = [list(members) for _, members in groupby(episodes, lambda spec: spec.group)]
-    uids = [uid_of(iteration, members[0].group) for members in groups]
-    rows = TensorDict(
-        {
-            "uid": _column(uids),
-            "specs": _column(groups),
-            "temperature": _column([temperature] * len(groups)),
-            "agent_name": _column([AGENT_LOOP] * len(groups)),
-            "index": _column(list(range(len(groups)))),
-        },
-        batch_size=[len(groups)],
+def submit(
+    players: Sequence[Any],
+    specs: Sequence[RolloutSpec],
+    iteration: int,
+    partition: str,
+    temperature: float,
+) -> None:
+    """Let the processes that play begin episodes; each takes whole groups."""
+    groups = [
+        Group(uid_of(iteration, group), tuple(members), temperature)
+        for group, members in groupby(specs, lambda spec: spec.group)
+    ]
+    tag = {"is_prompt": True, "status": "pending", "global_steps": iteration}
+    tq.kv_batch_put(
+        keys=[group.uid for group in groups], partition_id=partition, tags=[tag] * len(groups)
     )
-    rows["global_steps"] = NonTensorData(iteration)
-    rows["validate"] = NonTensorData(partition == VAL)
-    return rows
-
-
-def _column(values: Sequence[object]) -> NonTensorStack:
-    return NonTensorStack.from_list([NonTensorData(value) for value in values])
+    count = len(players)
+    ray.get(
+        [
+            player.play.remote(groups[first::count], partition)
+            for first, player in enumerate(players)
+        ]
+    )
 
 
 def _tracking(config: DictConfig) -> Tracking:
