@@ -77,6 +77,7 @@ ENGINE_SYMBOLS = (
     Symbol("verl.utils.fsdp_utils:get_init_weight_context_manager", ("use_meta_tensor", "mesh")),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_lora_module", ("module",)),
     Symbol(_ENGINE + "FSDPEngineWithLMHead._build_fsdp_module", ("module",)),
+    Symbol(_ENGINE + "FSDPEngineWithLMHead.prepare_model_inputs", ("micro_batch",)),
     Symbol(_ENGINE + "FSDPEngineWithLMHead.optimizer_step"),
     Symbol(_ENGINE + "FSDPEngineWithValueHead._build_module"),
     Symbol(_ENGINE + "FSDPEngineWithValueHead._build_lora_module", ("module",)),
@@ -91,7 +92,7 @@ _REPLICA = "verl.workers.rollout.replica:"
 CLUSTER_SYMBOLS = (
     Symbol("verl.trainer.ppo.v1.trainer_sync:PPOTrainerSync", ("config",)),
     Symbol(_TRAINER + ".init"),
-    Symbol(_TRAINER + ".fit"),
+    Symbol(_TRAINER + ".fit", ("agent_loop_manager",)),
     Symbol(_TRAINER + "._init_dataloader"),
     Symbol(_TRAINER + "._init_resource_pool_mgr"),
     Symbol(_TRAINER + "._load_checkpoint"),

@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tensordict import TensorDict
 from verl.trainer.ppo.core_algos import agg_loss
 
 from ragen_starpo.algorithms.aggregation import token_weights
@@ -113,3 +114,33 @@ def test_padding_changes_no_weight(height, width, more):
         found = token_weights(padded, how, 50)
         assert torch.equal(found[:, :width], token_weights(mask, how, 50))
         assert not found[:, width:].any()
+
+
+@pytest.mark.parametrize("queued", [True, False])
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("packed", [True, False])
+def test_only_places_before_sampled_tokens_are_scored(queued, alike, packed):
+    """Rows of the queue have masks of their responses; rows of a batch have whole ones."""
+    masks = [[0, 0, 1, 0], [1, 0, 1, 1] if alike else [1, 0, 1, 1, 1]]
+    tensors = [torch.tensor(mask) for mask in masks]
+    ids = torch.nested.as_nested_tensor(tensors, layout=torch.jagged)
+    width = max(map(len, masks))
+    if queued:
+        responses = [row[1:] for row in tensors]
+        nested = torch.nested.as_nested_tensor(responses, layout=torch.jagged)
+        columns = {
+            "prompts": torch.zeros(2, 1, dtype=torch.int64),
+            "loss_mask": torch.stack(responses) if alike else nested,
+        }
+    else:
+        columns = {"loss_mask": ids.to_padded_tensor(0)}
+    data = TensorDict({"input_ids": ids, **columns}, batch_size=[2])
+    inputs = torch.zeros((1, sum(map(len, masks))) if packed else (2, width))
+    starts = [0, len(masks[0]) if packed else width]
+    expected = [
+        start + place - 1
+        for start, mask in zip(starts, masks, strict=True)
+        for place, sampled in enumerate(mask)
+        if sampled and place
+    ]
+    assert rows.places_to_score(data, inputs).tolist() == expected

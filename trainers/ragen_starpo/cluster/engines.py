@@ -24,6 +24,7 @@ from verl.workers.engine.fsdp.transformer_impl import (
 )
 
 from ragen_bench.errors import UserError
+from ragen_starpo.cluster.rows import places_to_score
 from ragen_starpo.engine.adapters import Kind, adapt, merged_weights
 from ragen_starpo.engine.backend import HEAD_WEIGHTS, isolate_rng
 from ragen_starpo.engine.folders import load_weights
@@ -175,22 +176,31 @@ class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
             *,
             temperature: float | None = None,
             shift_labels: Tensor | None = None,
+            places: Tensor | None = None,
             **inputs: Any,
         ) -> Any:
-            if temperature is None:
+            if temperature is None or places is None:
                 return forward(input_ids=input_ids, **inputs)
             log_probs: Any
             entropies: Any
             labels = torch.roll(input_ids, -1, dims=-1) if shift_labels is None else shift_labels
-            places = torch.arange(labels.numel(), device=labels.device)
-            with layer.scoring(places, labels.flatten(), temperature):
+            with layer.scoring(places, labels.flatten()[places], temperature):
                 scores = layer.read(forward(input_ids=input_ids, **inputs).logits)
-            log_probs, entropies = (score.view(labels.shape) for score in scores)
+            log_probs, entropies = (
+                score.new_zeros(labels.numel()).index_copy(0, places, score).view(labels.shape)
+                for score in scores
+            )
             return CausalLMOutputForPPO(log_probs=log_probs, entropy=entropies)
 
         model.forward = forward_with_scores
         self.engine_config.use_fused_kernels = True
         return super()._build_fsdp_module(module)
+
+    def prepare_model_inputs(self, micro_batch: TensorDict) -> tuple[dict[str, Any], Any]:
+        """Return verl's inputs, and the places before sampled tokens; others are not scored."""
+        inputs, others = super().prepare_model_inputs(micro_batch)
+        inputs["places"] = places_to_score(micro_batch, inputs["input_ids"])
+        return inputs, others
 
 
 class ValueEngine(_EngineFixes, FSDPEngineWithValueHead):  # type: ignore[misc]

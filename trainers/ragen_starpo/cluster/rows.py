@@ -169,5 +169,28 @@ def align_output(output: Tensor, width: int) -> Tensor:
     return functional.pad(padded[:, :-1], (1, 0))
 
 
+def places_to_score(micro_batch: TensorDict, inputs: Tensor) -> Tensor:
+    """Return the flat positions in a model's inputs that sampled tokens follow.
+
+    Args:
+        micro_batch: Rows whose `loss_mask` is 1 on sampled tokens. With `prompts` it begins after
+            these, as in verl's queue; else with the row.
+        inputs: The rows as the model reads them, padded or as one packed row.
+    """
+    ids, mask = micro_batch["input_ids"], micro_batch["loss_mask"]
+    rows, tokens = (mask.to_padded_tensor(0) if mask.is_nested else mask).nonzero(as_tuple=True)
+    if "prompts" in micro_batch.keys():  # noqa: SIM118 - iterating a TensorDict gives its rows
+        prompts = micro_batch["prompts"]
+        tokens = tokens + (
+            prompts.offsets().diff()[rows] if prompts.is_nested else prompts.shape[1]
+        )
+    starts = ids.offsets()[:-1]
+    if len(inputs) == len(starts) > 1:
+        starts = torch.arange(len(starts), device=starts.device) * inputs.shape[1]
+    # Nothing predicts a row's first token.
+    places: Tensor = starts[rows] + tokens - 1
+    return places[tokens > 0]
+
+
 def _make_jagged(rows: list[Tensor]) -> Tensor:
     return torch.nested.as_nested_tensor(rows, layout=torch.jagged)

@@ -58,12 +58,12 @@ class VerlTrainer(PPOTrainerSync):
         self._learner: Learner | None = None
         self._next: QueuedRollouts | None = None
 
-    def fit(self, players: Any) -> None:
+    def fit(self, agent_loop_manager: Any) -> None:
         """Train to the recipe's last iteration, see `resume_run` for errors.
 
-        `players` are the hosts of the processes that play, in place of verl's manager.
+        In place of verl's manager, it takes the hosts of the processes that play.
         """
-        self._players: Sequence[Any] = players
+        self._players: Sequence[Any] = agent_loop_manager
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
         loggers: Any = _tracking(self.config)
 
