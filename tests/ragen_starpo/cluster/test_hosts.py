@@ -64,14 +64,22 @@ def test_verls_end_of_vllm_finds_its_server_by_the_name():
     assert server_name("vllm", 3) == "vllm_server_3_0"
 
 
-def test_handles_cost_no_imports():
-    """Ray imports the modules of both classes wherever their handles go."""
+@pytest.mark.parametrize(
+    ("modules", "imported"),
+    [
+        # Ray imports the modules of both classes wherever their handles go.
+        ("ragen_starpo.cluster.hosts, ragen_starpo.cluster.router", []),
+        # The command only checks the recipe before it starts Ray.
+        ("ragen_starpo.cluster.train, ragen_starpo.cli.models", ["torch"]),
+    ],
+)
+def test_what_need_not_be_imported_is_not(modules, imported):
     call = (
-        "import sys, ragen_starpo.cluster.hosts, ragen_starpo.cluster.router;"
+        f"import sys, {modules};"
         "print(sorted({'torch', 'verl', 'vllm', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert done.stdout == f"{imported}\n"
 
 
 def test_a_conversation_keeps_its_server_and_a_new_one_gets_the_idlest():

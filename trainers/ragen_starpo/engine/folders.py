@@ -5,16 +5,18 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
-from transformers import AutoModelForCausalLM, PretrainedConfig
 
 from ragen_bench.errors import UserError, described
 from ragen_starpo.engine.quiet import libraries_quiet
 from ragen_starpo.made_folder import RECORD
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig
 
 _SHOWN = 3
 """Names of weights in a message."""
@@ -29,6 +31,9 @@ def write_model(
     Tokenizer, chat template and generation settings are copied byte by byte from `model_dir`,
     the folder it was loaded from.
     """
+    # Here, since the driver of a run on Ray only checks folders, and starts seconds sooner.
+    from transformers import AutoModelForCausalLM
+
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
     model.load_state_dict(state, assign=True)
