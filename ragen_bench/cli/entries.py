@@ -319,4 +319,4 @@ class Reproduce(IsolationOptions, ConnectionOptions, DrawsOptions, PriceOptions,
         )
 
 
-_RERUN_SETTINGS = ("suite", "split", "samples", "temperature", "top_p", "max_tokens")
+_RERUN_SETTINGS = ("suite", "split", "samples", "temperature", "top_p", "max_tokens", "on_error")

@@ -14,6 +14,7 @@ from ragen_bench.episodes.runner import describe_resumption, played_again, tasks
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
+from ragen_bench.models.base import expect_answers
 from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.models.random_player import RandomPlayer
@@ -226,6 +227,7 @@ def play_run(
                 say(f"Note: {note}")
         recorded = {episode.key: episode.success for episode in run.episodes()}
         if recorded:
+            expect_answers(model)
             again = played_again(evaluation.tasks(), model.group_size, recorded.keys())
             say(f"Resuming {path}: {describe_resumption(len(recorded), again)}.")
             if differing := describe_differences(run.config.as_json(), config.as_json()):

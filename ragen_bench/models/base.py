@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Literal, NotRequired, Protocol, TypedDict
+from typing import Literal, NotRequired, Protocol, TypedDict, runtime_checkable
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -202,6 +202,23 @@ class Model(Protocol):
 def notes_of(model: Model) -> list[str]:
     """Return notes for the user on how a model is asked; complete once it has an engine."""
     return list(getattr(model, "notes", ()))
+
+
+@runtime_checkable
+class Served(Protocol):
+    """A model on a server. `has_answered`: the server has answered requests of this run."""
+
+    has_answered: bool
+
+
+def expect_answers(model: Model) -> None:
+    """Tell a model, and its opponent, that its server has answered requests of this run.
+
+    A refused request is then one conversation's: it does not end the run.
+    """
+    for side in (model, getattr(model, "player", None), getattr(model, "opponent", None)):
+        if isinstance(side, Served):
+            side.has_answered = True
 
 
 def refuse_constraint(sampling: Sampling, name: str) -> None:

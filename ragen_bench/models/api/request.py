@@ -64,7 +64,7 @@ class RequestSender:
         self._model, self._dialect, self._sampling = model, dialect, sampling
         self._refused = refused
         self._fields = {**dialect.extra, **model.extra}  # the user's come last
-        self._has_answered = False
+        self._has_answered = model.has_answered
         self._limit_fits = False
         self._check = asyncio.Lock()
 

@@ -63,6 +63,7 @@ class ServerModel(ABC):
         self._refusal_notes: list[str] = []
         self.key_works, self.style = False, AS_RECORDED
         self.streams = options.stream
+        self.has_answered = False
 
     async def ask(
         self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
