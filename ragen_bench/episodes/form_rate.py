@@ -10,7 +10,7 @@ from ragen_bench.models.base import Completion
 from ragen_bench.runs.schema import TurnRecord
 from ragen_envs.core.protocol import AnswerFormat
 
-FormProblem = Literal["cut", "empty", "marks", "missing", "broken"]
+FormProblem = Literal["cut", "filtered", "empty", "marks", "missing", "broken"]
 _SCRIPTED = ("random", "oracle")
 """Players whose answers have the form, or are those of the user's own function."""
 _LEAST = 10
@@ -27,8 +27,8 @@ _FORMS_OWN = re.compile("</?think>")
 
 def find_form_problem(answer: str, finish: str, form: AnswerFormat) -> FormProblem:
     """Return why an answer is out of form: the most likely reason of several."""
-    if finish == "length":
-        return "cut"
+    if finish in ("length", "filtered"):
+        return "cut" if finish == "length" else "filtered"
     if not answer.strip():
         return "empty"
     if _find_mark(answer, form):
@@ -118,6 +118,7 @@ class FormRate:
                 if self._form == "think"
                 else "raise --max-tokens, or run doctor",
             ),
+            "filtered": ("were refused, or ended by the provider's filter", "run doctor"),
             "empty": ("were empty", "run doctor, and check the model's chat template"),
             "marks": (f"think in marks that are not read here, such as {self._mark}", other),
             "missing": (lacks.get(self._form, f"had no {opens}"), other),

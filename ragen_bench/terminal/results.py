@@ -140,7 +140,9 @@ def _caption(summary: JsonObject) -> str:
 
 def _form_lines(summary: JsonObject, run: RunDirectory) -> Iterator[str]:
     """Yield a line on why most answers are out of form, if they are."""
-    if not any((row["format_valid"] or 0) < 1 for row in summary["envs"]):
+    rates = [(row["turns"], row["format_valid"]) for row in summary["envs"]]
+    valid = sum_in_order(turns * (1 if rate is None else rate) for turns, rate in rates)
+    if 2 * valid > sum(turns for turns, _ in rates):
         return
     rate = FormRate(run.config)
     for turn in (turn for episode in run.episodes() for turn in episode.turns):

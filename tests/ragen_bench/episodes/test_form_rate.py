@@ -59,6 +59,11 @@ def rate_of(form, *answers, valid=0):
         ),
         ("think", " \n", "were empty; run doctor, and check the model's chat template"),
         ("think", CUT, "were cut at 64 tokens; raise --max-tokens, or run doctor, or try"),
+        (
+            "answer",
+            Completion("", finish="filtered"),
+            "were refused, or ended by the provider's filter; run doctor",
+        ),
         ("answer", CUT, "were cut at 64 tokens; raise --max-tokens, or run doctor"),
     ],
 )
