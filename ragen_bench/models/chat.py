@@ -16,7 +16,12 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Message
 from ragen_bench.models.call_forms import CallForm, learn_form, make_function
 from ragen_bench.models.chat_marks import Marks
-from ragen_bench.models.chat_messages import RefusedConversationError, settle, with_tool_calls
+from ragen_bench.models.chat_messages import (
+    NO_FUNCTIONS,
+    RefusedConversationError,
+    settle,
+    with_tool_calls,
+)
 from ragen_bench.models.prompt import opening
 
 if TYPE_CHECKING:
@@ -49,9 +54,7 @@ class Chat:
         """
         merged = merge_system(messages) if self.merges_system else list(messages)
         if functions and not self.supports_tools:
-            raise UserError(
-                "the model's chat template does not describe functions; remove --format tools"
-            )
+            raise UserError(NO_FUNCTIONS)
 
         def apply(shown: Sequence[Message], plain: Collection[int]) -> str:
             converted: Sequence[Mapping[str, object]] = shown

@@ -59,6 +59,7 @@ def to_content_parts(messages: Sequence[Message]) -> list[JsonObject]:
     return converted
 
 
+NO_FUNCTIONS = "the model's chat template does not describe functions; remove --format tools"
 UNSHOWN = "(an answer that cannot be shown)"
 """What stands in the history for a response that the chat template refuses even as a text."""
 SEE_LAST = "What came of all calls is told with the last one."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragen_bench.errors import UserError
@@ -153,7 +154,8 @@ class RequestSender:
         """Ask, and after a refusal ask with the model's earlier turns in another style."""
         functions, names = functions_of(request.env), names_of(request.env)
         kept = kept_messages(request)
-        style, refusal = self._model.style, None
+        style, form = self._model.style, self._model.call_form if functions else None
+        refusal: RefusedRequestError | RetryableError | None = None
         while True:
             try:
                 completion = await self._ask(
@@ -166,15 +168,21 @@ class RequestSender:
                     style=style,
                     names=names,
                 )
-            except RefusedRequestError as error:
+            except (RefusedRequestError, RetryableError) as error:
                 refusal = refusal or error
-                new = style.after_refusal(str(error), request.messages, kept)
+                words, new = str(error), None
+                if isinstance(error, RefusedRequestError):
+                    new = style.after_refusal(words, request.messages, kept)
+                # llama.cpp reports what its template refuses as an error of its own.
+                if new is None and functions:
+                    new = style.after_refused_calls(words, request.messages)
                 if new is None:
                     raise refusal from None
                 style = new
             else:
                 self._model.style = self._model.style.widen(style)
-                return completion
+                text = form.read(completion.text, functions) if form else completion.text
+                return replace(completion, text=text)
 
     async def _check_key(self, refusal: RefusedKeyError) -> None:
         """Raise the refusal if the key is refused for an empty conversation too; asked once."""
@@ -227,7 +235,8 @@ class RequestSender:
             sent = to_content_parts(messages)
             if functions:
                 settings["tools"] = list(functions)
-                sent = with_tool_calls(messages, as_json=True, names=names)
+                plain = range(len(messages)) if style.calls_as_text else ()
+                sent = with_tool_calls(messages, as_json=True, names=names, plain=plain)
             sent = return_messages(sent, kept, style)
             model = self._model
             body = await model.ask([_replace_surrogates(m) for m in sent], settings, fields)

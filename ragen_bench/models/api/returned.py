@@ -23,6 +23,7 @@ _SIGNED = {
 _THOUGHTS = {"reasoning_content", "reasoning"}
 """Fields that some servers demand back, and others refuse."""
 _ABOUT_THOUGHTS = re.compile("reasoning|thinking|thought|signature")
+_ABOUT_CALLS = re.compile("tool|call|function|template|jinja|argument|json")
 _ABOUT_CONTENT = re.compile("empty|blank|content|assistant|text")
 NO_ANSWER = "(no answer)"
 """Text of an empty turn for a server that refuses one."""
@@ -35,10 +36,12 @@ class Style(NamedTuple):
     Attributes:
         returned: 0 if signed fields go back with calls; 1 if thoughts do too, and 2 with all turns.
         fills_empty: Whether an empty turn is sent as a text.
+        calls_as_text: Whether calls are sent as texts, in this conversation alone.
     """
 
     returned: int = 0
     fills_empty: bool = False
+    calls_as_text: bool = False
 
     def widen(self, other: Style) -> Style:
         """Return the style that fulfils the wishes of both."""
@@ -55,6 +58,13 @@ class Style(NamedTuple):
         if is_empty and not self.fills_empty and _ABOUT_CONTENT.search(words):
             return self._replace(fills_empty=True)
         return None
+
+    def after_refused_calls(self, words: str, messages: Sequence[Message]) -> Style | None:
+        """Return the style to try after a server, or its template, refused calls, or None."""
+        has_calls = any("<tool_call>" in m["content"] for m in messages)
+        if self.calls_as_text or not has_calls or not _ABOUT_CALLS.search(words.lower()):
+            return None
+        return self._replace(calls_as_text=True)
 
 
 AS_RECORDED = Style()

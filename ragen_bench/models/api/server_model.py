@@ -28,6 +28,7 @@ from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.api.stream import is_stream, merge_openai, wants_stream
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Engine, Message, Sampling
+from ragen_bench.models.call_forms import CallForm
 
 try:
     import openai
@@ -103,6 +104,11 @@ class ServerModel(ABC):
         `settings` are those of the sampling, `fields` are extra. The errors are a RetryableError, a
         ContextError for a conversation that is too long, and a UserError for a refused request.
         """
+
+    @property
+    def call_form(self) -> CallForm | None:
+        """The form of calls in the texts of responses; None if the server reads them itself."""
+        return None
 
     @property
     def context(self) -> int | None:

@@ -9,6 +9,7 @@ from ragen_bench.models.provider import ModelSettings, provider
     form="gguf/PATH",
     help="a GGUF file in llama.cpp, in this process",
     extra="gguf",
+    tools=True,
     constrained=True,
     top_p=True,
 )

@@ -9,15 +9,21 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import mmap
+import re
 import secrets
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Engine, Sampling
+from ragen_bench.models.call_forms import CallForm, learn_form, make_function
+from ragen_bench.models.chat_messages import NO_FUNCTIONS, RefusedConversationError
 
 try:
     # Both are checked here, since the module below would name the wrong extra.
+    import httpx
     import openai  # noqa: F401
     import xllamacpp
 
@@ -33,6 +39,8 @@ _MAGIC = b"GGUF"
 _TEMPLATE = b"tokenizer.chat_template"
 _METADATA = 1 << 28
 """Bytes at the beginning of the file in which metadata are searched."""
+_MARK = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
+"""What may be a token that llama.cpp leaves out of a text."""
 _DAY = 86400.0
 
 
@@ -67,7 +75,7 @@ class GGUFModel:
         self._server = _start_server(self._file, key, threads)
         url = f"{self._server.listening_address}/v1"
         options = ServerOptions(base_url=url, concurrency=1, timeout=_DAY, retries=0)
-        self._model = OpenAIModel(_NAME, options, key)
+        self._model = _ServedModel(_NAME, options, key)
 
     def identity(self) -> JsonObject:
         """Return a hash of the file, the context and the engine's version."""
@@ -88,6 +96,43 @@ class GGUFModel:
         return self._model.engine(sampling)
 
 
+class _ServedModel(OpenAIModel):
+    """The model on the server in this process, whose responses are texts in its own form."""
+
+    @cached_property
+    def call_form(self) -> CallForm:
+        """The form of calls that the chat template shows, without tokens that are not printed."""
+        user: JsonObject = {"role": "user", "content": "-"}
+        if self._render([user], [make_function("look")]) == self._render([user], []):
+            raise UserError(NO_FUNCTIONS, exit_code=1)
+        if form := learn_form(self._render):
+            return form
+        raise UserError(
+            "the model's chat template shows calls in an unknown form; remove --format tools",
+            exit_code=1,
+        )
+
+    def _render(self, messages: Sequence[JsonObject], functions: Sequence[JsonObject]) -> str:
+        body = {"messages": list(messages), **({"tools": list(functions)} if functions else {})}
+        text = str(self._post("apply-template", body)["prompt"])
+        for mark in set(_MARK.findall(text)):
+            read, plain = (
+                self._post("tokenize", {"content": mark, "parse_special": special})["tokens"]
+                for special in (True, False)
+            )
+            text = text if read == plain else text.replace(mark, "")
+        return text
+
+    def _post(self, path: str, body: JsonObject) -> JsonObject:
+        address = f"{self.url.removesuffix('/v1')}/{path}"
+        headers = {"Authorization": f"Bearer {self.key.text}"}
+        reply = httpx.post(address, json=body, headers=headers, timeout=self.options.timeout)
+        content: JsonObject = reply.json()
+        if reply.is_error:
+            raise RefusedConversationError(str(content.get("error"))[:200])
+        return content
+
+
 def _start_server(file: Path, key: str, threads: int | None) -> xllamacpp.Server:
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
@@ -96,7 +141,8 @@ def _start_server(file: Path, key: str, threads: int | None) -> xllamacpp.Server
     params.ui = params.endpoint_slots = False
     params.n_ctx, params.n_parallel, params.cache_prompt = CONTEXT, 1, False
     params.warmup, params.verbosity = False, -1
-    # Reasoning is parsed by `ragen_bench.models.reasoning`, as for any other engine.
+    # Reasoning and calls are parsed as for other engines in process; llama.cpp's own parser of
+    # calls constrains the responses by a grammar.
     params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
     params.force_pure_content_parser = True
     if threads is not None:

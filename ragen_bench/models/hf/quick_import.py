@@ -35,8 +35,9 @@ def import_transformers() -> None:
         compiler.__dict__.update(_PASSIVE)
         sys.modules[_DYNAMO] = compiler
         sys.meta_path.insert(0, _Finder())
-    # They appear as not installed, unless they are imported already.
-    hidden: dict[str, Any] = {name: None for name in _UNUSED if name not in sys.modules}
+    # They appear as not installed, unless they or transformers are imported already: it remembers.
+    unused = () if "transformers" in sys.modules else _UNUSED
+    hidden: dict[str, Any] = {name: None for name in unused if name not in sys.modules}
     sys.modules.update(hidden)
     try:
         for name in _MODULES:

@@ -4,18 +4,23 @@ import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium
 import pytest
+import xllamacpp
 
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all, resolve
 from ragen_bench.models.gguf.model import GGUFModel
+from ragen_bench.models.prompt import conversation
+from ragen_envs.core.tool_calls import Call, as_text
 from tests.ragen_bench.cli.command import run
 
 from .api import llama
 from .api.client import GREEDY, REQUESTS, texts
+from .families import FAMILIES, LOOK
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("language-model")]
 
@@ -100,6 +105,53 @@ def test_a_resumed_run_ends_with_the_same_bytes(gguf, tmp_path):
     play_run(evaluation, GGUFModel(str(llama.gguf_file()), threads=1), tmp_path).unlock()
     assert episodes.read_bytes() == whole
     assert whole.count(b"\n") == 3
+
+
+@pytest.fixture(scope="module", params=["qwen3", "llama3", "mistral"])
+def calling(request):
+    """The bundled model with the chat template of a family."""
+    template = (Path(__file__).parent / f"families/{request.param}.jinja").read_text()
+
+    def with_template():
+        params = made()
+        params.chat_template, params.use_jinja = template, True
+        return params
+
+    made = xllamacpp.CommonParams
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(xllamacpp, "CommonParams", with_template)
+        yield FAMILIES[request.param], GGUFModel(str(llama.gguf_file()), threads=1)
+
+
+def test_calls_are_read_in_the_form_of_the_template(calling):
+    family, model = calling
+    form = model._model.call_form
+    looked = as_text([Call("look", {"place": "door", "times": 2})], "I look.")
+    assert form.read(f"I look.\n{family.call}", [LOOK]) == looked
+
+
+ACT, CUT = Call("act", {"actions": ["Up"]}), Call("act", '{"actions": ["Up", "Le')
+
+
+def test_no_calls_make_the_next_request_fail(calling):
+    _, model = calling
+    env = gymnasium.make("ragen/Sokoban-v0", response_format="tools").unwrapped
+    env.reset(seed=0)
+    said = [as_text(calls) for calls in ([ACT], [CUT], [ACT, CUT], [ACT, ACT], [Call("look", {})])]
+    requests = [
+        Request(conversation(["one", "two"], [answer], "tools"), f"key {number}", env)
+        for number, answer in enumerate(said)
+    ]
+    answers = ask_all(model, requests, dataclasses.replace(GREEDY, stop=""))
+    assert all(answer.prompt_tokens > 20 for answer in answers)
+
+
+def test_a_template_without_functions_is_refused(gguf):
+    env = gymnasium.make("ragen/Sokoban-v0", response_format="tools").unwrapped
+    env.reset(seed=0)
+    request = Request(conversation(["one"], [], "tools"), "key", env)
+    with pytest.raises(UserError, match="does not describe functions; remove --format tools"):
+        ask_all(gguf, [request], dataclasses.replace(GREEDY, stop=""))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`--format tools` with a server: native calls, records that replay, and what is out of form."""
 
 import json
+import re
 
 import pytest
 from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
@@ -116,10 +117,57 @@ def test_calls_without_offered_functions_are_ignored():
     assert read_completion(body, "") == Completion("Up", 7, 6)
 
 
-@pytest.mark.parametrize("model", ["demo-agent", "python:own:answer", "gguf/file"])
+@pytest.mark.parametrize("model", ["demo-agent", "python:own:answer"])
 def test_models_that_are_not_asked_for_calls(model, capsys):
     assert main(["evaluate", model, "--suite", "quick", "--format", "tools"]) == 2
     assert f"--format tools does not work with {model}; remove it" in capsys.readouterr().err
+
+
+UP = {"name": "act", "arguments": '{"actions": ["Up"]}'}
+CUT = {"name": "act", "arguments": '{"actions": ["Up", "Le'}
+ODD = {"name": "<|im_end|>", "arguments": "{}"}
+
+
+def refuse_calls(body):
+    """Return a real server's error for calls in the history, or None: vLLM's, and llama.cpp's."""
+    for message in json.loads(body)["messages"]:
+        called = message.get("tool_calls", [])
+        if len(called) > 1:
+            return 500, "Jinja Exception: This model only supports single tool-calls at once!"
+        for call in called:
+            if not re.fullmatch("[a-zA-Z0-9_-]+", call["function"]["name"]):
+                return 400, "Invalid 'messages[2].tool_calls[0].function.name'"
+            try:
+                json.loads(call["function"]["arguments"])
+            except ValueError as error:
+                return 400, f"the arguments of the tool call are not JSON: {error}"
+        if called and message["content"] == "":
+            return 400, "text content blocks must be non-empty"
+    return None
+
+
+@pytest.mark.parametrize("made", [[CUT], [UP, CUT], [ODD], [UP, UP], [UP]], ids=str)
+def test_no_calls_of_a_model_end_its_episode(made, between, tmp_path):
+    def answers(handler, body):
+        if refused := refuse_calls(body):
+            status, words = refused
+            return proxy.says({"error": {"message": words}}, status)(handler, body)
+        listed = [{"id": "", "type": "function", "function": call} for call in made]
+        message = (
+            {"content": "", "tool_calls": listed}
+            if "tools" in json.loads(body)
+            else {"content": "yes"}
+        )
+        return proxy.says(reply(message, "tool_calls"))(handler, body)
+
+    between.then = answers
+    command = ["evaluate", f"openai/{llama.NAME}", "--env", "Sokoban-v0", "--limit", "1"]
+    options = ["--format", "tools", "--retries", "0", "--base-url", between.url]
+    assert main([*command, *options, "--out", str(tmp_path / "run")]) == 0
+    [line] = (tmp_path / "run/episodes.jsonl").read_text().splitlines()
+    turns = json.loads(line)["turns"]
+    assert len(turns) > 1
+    assert {turn["format_is_valid"] for turn in turns} == {made[0] == made[-1] == UP}
 
 
 def test_a_grammar_cannot_be_combined_with_tools(capsys):
