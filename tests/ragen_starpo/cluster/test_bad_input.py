@@ -73,7 +73,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
         ),
         (
             ["cluster.ahead=1", "cluster.engine=vllm", "cluster.device=gpu"],
-            "cluster: ahead=1 is for engine=hf, since vllm shares the GPUs with the policy",
+            "cluster: ahead=1 lets vllm play while the policy is trained, so it cannot sleep; set",
         ),
         (["cluster.engine=vllm", "cluster.device=gpu"], "the recipe needs a GPU"),
     ],
@@ -167,16 +167,14 @@ def test_a_reward_that_is_edited_during_a_run_does_not_spoil_its_end(
     """Only the next run is refused."""
     shaping = {"python": "my_reward:no_stubbornness"}
     recipe = recipe_of({**SETTINGS, "model": str(small), "shaping": shaping}, "a test")
-    out = tmp_path / "run"
+    out, line = tmp_path / "run", {"iteration": 0, "filter/kept": 1.0}
 
     def run(config):
-        TrainingDirectory(out, recipe).append("metrics.jsonl", {"iteration": 0})
+        TrainingDirectory(out, recipe).append("metrics.jsonl", line)
         my_reward.write_text(my_reward.read_text() + "# edited\n")
 
     monkeypatch.setattr(cluster_train, "ray_session", lambda *_: nullcontext())
     monkeypatch.setattr(cluster_train, "_run", run)
-    assert list(cluster_train.train(recipe, small, out).lines("metrics.jsonl")) == [
-        {"iteration": 0}
-    ]
+    assert list(cluster_train.train(recipe, small, out).lines("metrics.jsonl")) == [line]
     with pytest.raises(UserError, match=r"shaping\.source_sha256"):
         cluster_train.train(recipe, small, out)

@@ -7,6 +7,8 @@ import pytest
 from ragen_starpo import iteration
 from ragen_starpo.cluster import verl_trainer
 from ragen_starpo.cluster.learner import QueuedRollouts
+from ragen_starpo.cluster.verl_config import verl_config
+from ragen_starpo.iteration import Clock
 from ragen_starpo.recipes.recipe import recipe_of
 
 
@@ -25,3 +27,35 @@ def test_one_ahead_the_wait_is_not_timed_as_rollouts(monkeypatch, ahead, phase):
     monkeypatch.setattr(iteration, "iteration_metrics", lambda *_: {})
     for number in (0, 1):
         assert trainer.iterate(number).seconds.keys() == {phase, "weights"}
+
+
+def test_vllm_stays_awake_while_it_plays_ahead(monkeypatch, tmp_path):
+    """Its weights change when no episode runs; verl neither puts it to sleep nor wakes it."""
+    cluster = {"engine": "vllm", "device": "gpu", "ahead": 1, "sleep": False}
+    settings = {"iterations": 3, "cluster": cluster, "correction": {"level": "token"}}
+    recipe = recipe_of({"model": "m", "envs": ["Bandit-v0"], **settings}, "a test")
+    rollout = verl_config(recipe, tmp_path, "cuda").actor_rollout_ref.rollout
+    assert not rollout.free_cache_engine
+    assert not rollout.enable_sleep_mode
+    calls = []
+    trainer = object.__new__(verl_trainer.VerlTrainer)
+    trainer.recipe, trainer._next = recipe, None
+    # It has no other method.
+    trainer.checkpoint_manager = SimpleNamespace(
+        update_weights=lambda number: calls.append(f"weights {number}")
+    )
+    trainer.replay_buffer = SimpleNamespace(
+        sample=lambda number, *_: (calls.append(f"end {number}"), {}),
+        played=[],
+        kept=[],
+        error=None,
+    )
+    monkeypatch.setattr(trainer, "_begin", lambda number: calls.append(f"begin {number}"))
+    for number in range(3):
+        trainer.play(number, Clock())
+        calls.append(f"train {number}")
+        trainer.publish_weights(number, Clock(), learned=True)
+    assert calls == [
+        *("begin 0", "end 0", "begin 1", "train 0", "end 1", "weights 0"),
+        *("begin 2", "train 1", "end 2", "weights 1", "train 2", "weights 2"),
+    ]

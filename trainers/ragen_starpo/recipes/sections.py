@@ -496,7 +496,8 @@ class ClusterSettings:
             `auto` does if flash-attention is installed and `dtype` is bfloat16, since other
             attentions also compute what lies between them.
         ahead: 1 to play the next iteration's rollouts during this one's updates, with the weights
-            from before them; 0 to alternate. It requires a correction.
+            from before them; 0 to alternate. It requires a correction, and with vllm
+            `sleep=false`.
     """
 
     device: Literal["auto", "gpu"] = "auto"
@@ -519,8 +520,8 @@ class ClusterSettings:
                 f"tensor_parallel must divide processes, got {self.tensor_parallel} "
                 f"and {self.processes}"
             )
-        if self.ahead and self.engine == "vllm":
+        if self.ahead and self.engine == "vllm" and self.sleep:
             raise ValueError(
-                "ahead=1 is for engine=hf, since vllm shares the GPUs with the policy in "
-                "training; set ahead=0, or engine=hf"
+                "ahead=1 lets vllm play while the policy is trained, so it cannot sleep; set "
+                "sleep=false and a memory that leaves room for training, or ahead=0"
             )
