@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,12 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.cache import RowCache, compute_logits, make_next_step, make_step
 from ragen_bench.models.hf.graphs import StepGraphs
 from ragen_bench.models.hf.loading import LoadedModel
-from ragen_bench.models.hf.sampling import Generation, TokenSampler
+from ragen_bench.models.hf.sampling import (
+    NO_NUMBER,
+    Generation,
+    TokenSampler,
+    refuse_no_number,
+)
 from ragen_envs.core.instances import RandomStream
 
 if TYPE_CHECKING:
@@ -237,7 +243,9 @@ class RowBatch:
         self, columns: int, ids: torch.Tensor, places: torch.Tensor, uniforms: torch.Tensor
     ) -> tuple[torch.Tensor, ...]:
         """Read one token in each row at its place, and sample the next ones."""
-        step = make_next_step(self._cache, ids, places, columns, self._model.dtype)
+        # A row may have no token any more, which is known when the block is copied to the host.
+        known = ids.clamp(min=0)
+        step = make_next_step(self._cache, known, places, columns, self._model.dtype)
         return self._sampler.choose(compute_logits(self._model, step), uniforms)
 
     def release(self, ended: Sequence[Generation]) -> Sequence[Generation]:
@@ -412,11 +420,13 @@ class Decoder:
         ended = []
         for number, (generation, ids) in enumerate(zip(active, tokens, strict=True)):
             known = len(generation.ids)
-            generation.ids += ids
+            generation.ids += takewhile(NO_NUMBER.__ne__, ids)
             end = self.ending.find_end(generation.ids, known)
             if end is not None:
                 del generation.ids[end:]
                 ended.append(generation)
+            elif NO_NUMBER in ids:
+                refuse_no_number()
             generation.unread = generation.ids[known:]
             if log_probs:
                 generation.log_probs += log_probs[number][: len(generation.unread)]

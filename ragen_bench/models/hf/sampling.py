@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import torch
 
+from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Finish, Request, Sampling
 from ragen_envs.core.instances import RandomStream
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 TAIL_TOKENS = 16
 """Last tokens in which a stop text is searched; no tokenizer needs as many for it."""
 _CACHED_TAILS = 1 << 14
+NO_NUMBER = -1
+"""In place of a token that cannot be sampled."""
 _DRAWN = 64
 """Random numbers that an answer draws at once."""
 
@@ -92,12 +95,27 @@ class TokenSampler:
         return torch.tensor(drawn, dtype=torch.float64).T.contiguous().to(device)
 
     def choose(self, logits: torch.Tensor, uniforms: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Return a token for each row of logits and, if asked for, its log-probability."""
+        """Return a token for each row of logits and, if asked for, its log-probability.
+
+        The token is `NO_NUMBER` where the logits are NaN or infinite, except for tokens that
+        cannot be sampled; so no copy of its own is needed to learn it.
+        """
         chosen = sample_tokens(logits, uniforms, self._temperature)
+        # NaN is the largest of its row, and of nothing but minus infinity that is.
+        marked = torch.where(logits.amax(dim=-1).isfinite(), chosen, NO_NUMBER)
         if not self._log_probs:
-            return (chosen,)
+            return (marked,)
         log_probs = torch.log_softmax(logits.float() / self._temperature, dim=-1)
-        return chosen, log_probs.gather(1, chosen[:, None])[:, 0]
+        return marked, log_probs.gather(1, chosen[:, None])[:, 0]
+
+
+def refuse_no_number() -> NoReturn:
+    """Raise UserError for logits that are no numbers."""
+    raise UserError(
+        "the model's logits are NaN or infinite, so nothing can be sampled: are its weights whole, "
+        "and does it stay finite in its number format?",
+        exit_code=1,
+    )
 
 
 def decode_answer(

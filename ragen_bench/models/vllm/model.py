@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -23,10 +25,12 @@ from ragen_bench.models.grammar import answer_regex
 from ragen_envs.core.instances import RandomStream
 
 # vLLM reads these when it is imported. In its own process, its steps would not follow the requests
-# in a fixed order. Its log would break the progress table, and it would report usage.
+# in a fixed order. Its log would break the progress table, and it would report usage. It samples
+# from logits that are NaN, which it only counts.
 os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+os.environ["VLLM_COMPUTE_NANS_IN_LOGITS"] = "1"
 
 try:
     import vllm
@@ -35,7 +39,7 @@ try:
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
     from ragen_bench.models.chat import Chat, make_chat
-    from ragen_bench.models.hf.sampling import Ending
+    from ragen_bench.models.hf.sampling import Ending, refuse_no_number
     from ragen_bench.models.model_folder import check_folder, describe_content
 except (ImportError, OSError) as missing:  # OSError: a missing shared library
     raise UserError(
@@ -177,4 +181,14 @@ def _load(name: str, slots: int, dtype: str) -> vllm.LLM:
     # Grammars compiled in threads would make the start of a request depend on timing.
     manager = llm.llm_engine.engine_core.engine_core.structured_output_manager
     manager._use_async_grammar_compilation = False  # noqa: SLF001 (vLLM has no setting for it)
+    core = llm.llm_engine.engine_core
+    core.get_output = partial(_get_output, core.get_output)
     return llm
+
+
+def _get_output(get_output: Callable[[], Any]) -> Any:
+    """Return what vLLM's engine has sampled; UserError if a model's logits are NaN."""
+    outputs = get_output()
+    if any(output.num_nans_in_logits for output in outputs.outputs):
+        refuse_no_number()
+    return outputs

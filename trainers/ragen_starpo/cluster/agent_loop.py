@@ -9,6 +9,7 @@ import pickle
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import make_chat
-from ragen_bench.models.hf.sampling import Ending
+from ragen_bench.models.hf.sampling import Ending, refuse_no_number
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.cluster.router import Router
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
@@ -96,11 +97,12 @@ class Player:
         while True:
             try:
                 return replace(await self._play(spec, temperature), begun_anew=begun_anew)
-            except UserError as error:
-                failed = FailedEpisode(str(error), mistake=True, exit_code=error.exit_code)
             except Exception as error:  # noqa: BLE001 - of an environment or an engine
                 cause = error.cause if isinstance(error, RayTaskError) else error
-                failed = FailedEpisode(described(cause))
+                if isinstance(cause, UserError):
+                    failed = FailedEpisode(str(cause), mistake=True, exit_code=cause.exit_code)
+                else:
+                    failed = FailedEpisode(described(cause))
             if failed.mistake or begun_anew == retries:
                 return failed
             begun_anew += 1
@@ -132,6 +134,8 @@ class Player:
                 # Engines may continue after the end of a response.
                 count = factory.ending.find_end(ids, 0) or len(ids)
                 log_probs = tuple((output.log_probs or [])[:count])
+                if not all(map(isfinite, log_probs)):
+                    refuse_no_number()
                 stopped = factory.ending.is_stopped(ids[:count])
                 on_tokens.take(Sampled(tuple(ids[:count]), log_probs, stopped))
             trajectory = on_tokens.trajectory()
