@@ -14,13 +14,13 @@ from ragen_bench.episodes.runner import describe_resumption, played_again, tasks
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models import Model, Sampling, ServerOptions, notes_of
-from ragen_bench.models.base import expect_answers
+from ragen_bench.models.base import expect_answers, resume
 from ragen_bench.models.prompt import History, prompt_hash
 from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.opponents.opponent import ModelPair, Opponent
-from ragen_bench.runs.directory import RunDirectory, open_run, refuse_other
+from ragen_bench.runs.directory import RunDirectory, open_run, recorded_config, refuse_other
 from ragen_bench.runs.draws import Draw, find_unannounced
 from ragen_bench.runs.provenance import describe_differences, machine, versions
 from ragen_bench.runs.schema import SCHEMA, OnError, RunConfig
@@ -194,6 +194,17 @@ def _refuse_unannounced(evaluation: Evaluation, settings: JsonObject) -> None:
         )
 
 
+def _resume_models(evaluation: Evaluation, model: Model, path: Path) -> None:
+    """Let models be asked as in the run that is resumed, or as announced."""
+    recorded = recorded_config(path)
+    announced = (evaluation.draw and evaluation.draw.announcement) or {}
+    settings = recorded.as_json() if recorded else announced
+    if isinstance(model, ModelPair):
+        resume(model.opponent, (settings.get("opponent") or {}).get("model_identity") or {})
+        model = model.player
+    resume(model, settings.get("model_identity", {}))
+
+
 def play_run(
     evaluation: Evaluation,
     model: Model,
@@ -214,6 +225,7 @@ def play_run(
     notes = set(notes_of(model))
     for note in notes_of(model):
         say(f"Note: {note}.")
+    _resume_models(evaluation, model, path)
     config = evaluation.config(model)
     if evaluation.split == "drawn":
         _refuse_unannounced(evaluation, config.as_json())
@@ -232,7 +244,11 @@ def play_run(
             say(f"Resuming {path}: {describe_resumption(len(recorded), again)}.")
             if differing := describe_differences(run.config.as_json(), config.as_json()):
                 say(f"Note: other bytes may follow than on what began: {'; '.join(differing)}.")
-        Recorder(run, evaluation, recorded, progress, say).complete(model)
+        try:
+            Recorder(run, evaluation, recorded, progress, say).complete(model)
+        finally:
+            if set(notes_of(model)) != notes:
+                run.update_identity(evaluation.config(model))
         for note in set(notes_of(model)) - notes:  # of what the server said while it was asked
             say(f"Note: {note}.")
         run.finish(task.key for task in evaluation.tasks())

@@ -221,6 +221,13 @@ def expect_answers(model: Model) -> None:
             side.has_answered = True
 
 
+def resume(model: Model, identity: JsonObject) -> None:
+    """Let a model ask as its recorded identity says: on its date, or with merged messages."""
+    resume_model = getattr(model, "resume", None)
+    if resume_model is not None:
+        resume_model(identity)
+
+
 def refuse_constraint(sampling: Sampling, name: str) -> None:
     """Refuse grammars and top-p for a model that supports neither."""
     if sampling.constrain:

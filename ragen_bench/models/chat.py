@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -45,7 +45,7 @@ class Chat:
     tokenizer: PreTrainedTokenizerBase
     merges_system: bool
     supports_tools: bool = False
-    day: str = field(default_factory=lambda: datetime.now(UTC).date().isoformat())
+    day: str = field(default_factory=lambda: today())
 
     def render(self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()) -> str:
         """Return a conversation as text; UserError if the template refuses it or its functions.
@@ -100,7 +100,7 @@ class Chat:
     @property
     def uses_day(self) -> bool:
         """Whether the template can write the date."""
-        return _CLOCK in str(self.tokenizer.chat_template)
+        return uses_day(self.tokenizer)
 
     @cached_property
     def marks(self) -> Marks:
@@ -174,13 +174,16 @@ class Chat:
         return text
 
 
-def make_chat(name: str, tokenizer: PreTrainedTokenizerBase) -> Chat:
-    """Return the chat of a model's tokenizer; a UserError says that it has no usable template."""
+def make_chat(name: str, tokenizer: PreTrainedTokenizerBase, day: str | None = None) -> Chat:
+    """Return the chat of a model's tokenizer, on a day, today by default.
+
+    A UserError says that it has no usable template.
+    """
     if tokenizer.chat_template is None:
         raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
     chats: list[Chat] = []
     for merges in (False, True):
-        chat = Chat(tokenizer, merges)
+        chat = Chat(tokenizer, merges, day=day or today())
         try:
             plain = chat.render(sample_conversation())
         except RefusedConversationError as error:
@@ -192,6 +195,16 @@ def make_chat(name: str, tokenizer: PreTrainedTokenizerBase) -> Chat:
     if not chats:
         raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
     return chats[0]
+
+
+def today() -> str:
+    """Return the date here, in ISO format."""
+    return datetime.now().astimezone().date().isoformat()
+
+
+def uses_day(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Return whether a tokenizer's template can write the date."""
+    return _CLOCK in str(tokenizer.chat_template)
 
 
 def _describes_functions(chat: Chat, plain: str) -> bool:

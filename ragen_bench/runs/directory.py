@@ -136,6 +136,14 @@ class RunDirectory:
             total[timing.env] = total.get(timing.env, 0.0) + timing.seconds
         return total
 
+    def update_identity(self, config: RunConfig) -> None:
+        """Record what was learned about the models while they were asked, in run.json."""
+        changed = {"model_identity": config.model_identity, "opponent": config.opponent}
+        updated = self.config.model_copy(update=changed)
+        if updated != self.config:
+            self.config = updated
+            write_whole(self.path / "run.json", updated.as_json())
+
     def write_summary(self, summary: JsonObject) -> None:
         """Write summary.json."""
         write_whole(self.path / "summary.json", summary)
@@ -179,6 +187,12 @@ def refuse_other(path: Path, settings: JsonObject) -> None:
         recorded = _read_config(file)
         if _has_episodes(path):
             _refuse_differences(path, recorded, settings)
+
+
+def recorded_config(path: Path) -> RunConfig | None:
+    """Return the configuration of a directory's run that has a finished episode; None without."""
+    file = path / "run.json"
+    return _read_config(file) if file.is_file() and _has_episodes(path) else None
 
 
 def read_run(path: Path) -> RunDirectory:

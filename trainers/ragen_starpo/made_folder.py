@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.json_lines import read_whole
@@ -31,9 +32,7 @@ class MadeFolder:
         self._made_by = json.loads(json.dumps(made_by))
         if not path.is_dir() or not any(path.iterdir()):
             return
-        record = None
-        with suppress(OSError, UserError):
-            record = read_whole(path / RECORD)
+        record = _read_record(path)
         difference = first_difference(record, self._made_by, "settings") if record else "no record"
         if difference:
             raise UserError(
@@ -49,6 +48,18 @@ class MadeFolder:
             yield draft
             text = json.dumps(self._made_by, indent=2) + "\n"
             (draft / RECORD).write_text(text, encoding="utf-8")
+
+
+def recorded_setting(path: Path, name: str) -> str | None:
+    """Return a setting of the command that made a folder, which need not exist."""
+    value = (_read_record(path) or {}).get(name)
+    return value if isinstance(value, str) else None
+
+
+def _read_record(path: Path) -> JsonObject | None:
+    with suppress(OSError, UserError):
+        return read_whole(path / RECORD)
+    return None
 
 
 def check_place(path: Path) -> None:

@@ -24,7 +24,7 @@ from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
-from ragen_starpo.made_folder import MadeFolder
+from ragen_starpo.made_folder import MadeFolder, recorded_setting
 from ragen_starpo.recipes.sections import OptimiserSettings, ValidationSettings
 from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, batch_of
@@ -115,11 +115,17 @@ def warm_start(
     if settings.player == "oracle":
         # The shipped agent's record has no player, and must be reproduced to the byte.
         del made_by["player"]
+    day = recorded_setting(out, "date")
+    if day is not None:
+        made_by["date"] = day
     target = MadeFolder(out, made_by)
     envs = [env_id(name) for name in settings.envs]
     for env in envs:
         make_env(env, "train", settings.response_format)
-    loaded = load(str(folder))
+    loaded = load(str(folder), day)
+    if loaded.chat.uses_day and day is None:
+        day = made_by["date"] = loaded.chat.day
+        target = MadeFolder(out, made_by)
     form, length = settings.response_format, settings.max_tokens
     demonstrator = Demonstrator(loaded, form, length, settings.player)
     first = FIRST_INDEX + settings.seed * INSTANCES_PER_SEED
@@ -142,7 +148,7 @@ def warm_start(
             losses.append(policy.update(batch, columns, likelihood)["loss"])
         success = None
         if settings.is_validated(number):
-            success = _validate(settings, policy, target, best)
+            success = _validate(settings, policy, target, best, day)
         best = best if success is None else max(best, success)
         on_epoch(Epoch(number, sum_in_order(losses) / len(losses), success))
     if not settings.validate_every:
@@ -150,7 +156,7 @@ def warm_start(
 
 
 def _validate(
-    settings: WarmStartSettings, policy: Policy, target: MadeFolder, best: float
+    settings: WarmStartSettings, policy: Policy, target: MadeFolder, best: float, day: str | None
 ) -> float:
     """Return held-out success, and save the model if it is better than `best`."""
     with TemporaryDirectory() as scratch:
@@ -160,7 +166,12 @@ def _validate(
             instances=settings.val_instances, temperature=settings.val_temperature
         )
         success = validate(
-            latest, settings.envs, settings.response_format, settings.max_tokens, validation
+            latest,
+            settings.envs,
+            settings.response_format,
+            settings.max_tokens,
+            validation,
+            day=day,
         )["success"]
     if success > best:
         _save(policy, target)

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
+_SYSTEM: Message = {"role": "system", "content": "-"}
 _MAX_DOUBLINGS = 64
 """More would leave the range of a float after a thousand tries."""
 
@@ -77,7 +78,7 @@ class RequestSender:
         """
         while True:
             try:
-                await self._ask(_EMPTY, 0, self._fields)
+                await self._ask([_SYSTEM, *_EMPTY], 0, self._fields)
             except RetryableError as error:
                 raise UserError(self._describe_tries(error), exit_code=1) from error
             except ContextError as error:

@@ -26,6 +26,7 @@ from ragen_bench.models.api.response import make_client, read_models
 from ragen_bench.models.api.returned import AS_RECORDED
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.api.stream import is_stream, merge_openai, wants_stream
+from ragen_bench.models.api.system_role import merge_system, refuses_system
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Engine, Message, Sampling
 from ragen_bench.models.call_forms import CallForm
@@ -64,9 +65,40 @@ class ServerModel(ABC):
         self._refusal_notes: list[str] = []
         self.key_works, self.style = False, AS_RECORDED
         self.streams = options.stream
+        self._merges_system = False
         self.has_answered = False
 
     async def ask(
+        self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
+    ) -> str:
+        """Send a request, whose system text leads the first user message if a server wants that.
+
+        It does once it refuses the system role and takes the same conversation without. See `send`.
+        """
+        merged = cast(Any, merge_system(messages))
+        if self._merges_system:
+            return await self._ask_streamed(merged, settings, fields)
+        try:
+            return await self._ask_streamed(messages, settings, fields)
+        except (UserError, RetryableError) as error:
+            if not refuses_system(str(error), messages):
+                raise
+            refusal = error
+        try:
+            body = await self._ask_streamed(merged, settings, fields)
+        except UserError:
+            raise refusal from None
+        self._merges_system = True
+        note = f"{self.url} refuses system messages, so that theirs lead the first user message"
+        if note not in self._refusal_notes:
+            self._refusal_notes.append(note)
+        return body
+
+    def resume(self, identity: JsonObject) -> None:
+        """Ask as a recorded run did."""
+        self._merges_system |= identity.get("system_message") == "merged"
+
+    async def _ask_streamed(
         self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
     ) -> str:
         """Send a request, streamed if asked for, or once the server says that it answers no others.
@@ -130,7 +162,8 @@ class ServerModel(ABC):
 
         `listed` is False if it lists no models. `extra_body` holds the user's extra fields. Once
         there is an engine, `refused` names settings that the server refused: they are left out,
-        except that `max_tokens` is sent as `max_completion_tokens`.
+        except that `max_tokens` is sent as `max_completion_tokens`. `system_message` is "merged"
+        once the server has refused the system role.
         """
         entry = self._known_entry()
         known = {name: entry[name] for name in _IDENTITY_FIELDS if entry.get(name) is not None}
@@ -138,6 +171,7 @@ class ServerModel(ABC):
             **(known or {"listed": False}),
             **({"extra_body": self.extra} if self.extra else {}),
             **({"refused": sorted(self._refused)} if self._refused else {}),
+            **({"system_message": "merged"} if self._merges_system else {}),
         }
 
     def probe(self) -> str:

@@ -139,8 +139,11 @@ class LoadedModel:
         return tokens
 
 
-def load(name: str) -> LoadedModel:
-    """Load a folder, or a name on the hub; a UserError says that it has no chat model."""
+def load(name: str, day: str | None = None) -> LoadedModel:
+    """Load a folder, or a name on the hub; a UserError says that it has no chat model.
+
+    `day` is the date that its template may write, in ISO format; today by default.
+    """
     check_folder(name)
     # Silence advice on tokenizers, retries at an unreachable hub, and progress bars next to ours.
     for library in ("transformers", "huggingface_hub"):
@@ -166,7 +169,7 @@ def load(name: str) -> LoadedModel:
     model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
         eos_token_id=sorted(set(ends)) or None
     )
-    chat = make_chat(name, tokenizer)
+    chat = make_chat(name, tokenizer, day)
     known = chat.add_end(ends)
     return LoadedModel(
         chat,

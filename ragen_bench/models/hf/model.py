@@ -68,6 +68,15 @@ class HFModel:
             "engine": "waves" if self._loaded.waves else "continuous",
         }
 
+    def resume(self, identity: JsonObject) -> None:
+        """Write the date of a recorded run, if the template writes one."""
+        if isinstance(identity.get("date"), str):
+            self.set_day(identity["date"])
+
+    def set_day(self, day: str) -> None:
+        """Set the date that the template may write, in ISO format."""
+        self._loaded = replace(self._loaded, chat=replace(self._loaded.chat, day=day))
+
     def probe(self) -> str:
         """Return its device, and why it runs in waves if it does."""
         place = f"in this process, on {self._loaded.model.device}"

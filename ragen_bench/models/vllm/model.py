@@ -81,6 +81,15 @@ class VLLMModel:
             "vllm": vllm.__version__,
         }
 
+    def resume(self, identity: JsonObject) -> None:
+        """Write the date of a recorded run, if the template writes one."""
+        if isinstance(identity.get("date"), str):
+            self.set_day(identity["date"])
+
+    def set_day(self, day: str) -> None:
+        """Set the date that the template may write, in ISO format."""
+        self._chat = replace(self._chat, day=day)
+
     def probe(self) -> str:
         """Return its device."""
         return f"in this process, by vLLM {vllm.__version__} on {current_platform.device_type}"

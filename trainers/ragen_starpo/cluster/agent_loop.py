@@ -55,6 +55,7 @@ class Player:
 
     def __init__(self, config: DictConfig, servers: Sequence[Any]) -> None:
         self._recipe, self._model_dir = config.ragen.recipe, config.actor_rollout_ref.model.path
+        self._day: str | None = config.ragen.get("day")
         self._is_hf = config.actor_rollout_ref.rollout.name == HF_ENGINE
         self._router = Router({str(number): server for number, server in enumerate(servers)})
         # Tasks that nothing refers to may vanish.
@@ -109,7 +110,7 @@ class Player:
             LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
 
     async def _play(self, spec: RolloutSpec, temperature: float) -> TokenTrajectory:
-        factory = _episode_factory(self._recipe, self._model_dir)
+        factory = _episode_factory(self._recipe, self._model_dir, self._day)
         parameters = _sampling_parameters(factory.sampling, temperature)
         if not self._is_hf:
             # The engine hf knows the ends of a turn.
@@ -208,7 +209,7 @@ def recipe_of_text(text: str) -> Recipe:
 
 
 @functools.cache
-def _episode_factory(recipe: str, model_dir: str) -> EpisodeFactory:
+def _episode_factory(recipe: str, model_dir: str, day: str | None) -> EpisodeFactory:
     """Return the tokenizer and environments of all episodes of this process."""
     tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
     config = AutoConfig.from_pretrained(model_dir)
@@ -220,7 +221,7 @@ def _episode_factory(recipe: str, model_dir: str) -> EpisodeFactory:
     ends = [*(eos if isinstance(eos, list) else [eos]), tokenizer.eos_token_id]
     return EpisodeFactory(
         recipe_of_text(recipe),
-        make_chat(model_dir, tokenizer),
+        make_chat(model_dir, tokenizer, day),
         frozenset(end for end in ends if end is not None),
         context,
     )

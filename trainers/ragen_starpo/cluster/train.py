@@ -14,13 +14,14 @@ from ray.exceptions import RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.models.chat import today
 from ragen_starpo.cluster.hosts import start_players, start_servers
 from ragen_starpo.cluster.platform import check_version
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.cluster.vllm_checks import check_attention, check_memory, check_versions
 from ragen_starpo.engine.computing import Device, check_devices, device_here
-from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished
+from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished, recorded_day
 from ragen_starpo.local.untrained import warn_if_untrained
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
@@ -66,7 +67,9 @@ def train(
     if address is not None:
         check_address(address)
     with open_dict(config):
-        config.ragen = {"recipe": json.dumps(recipe.as_json()), "run": str(out.resolve())}
+        day = recorded_day(out) or today()
+        settings = json.dumps(recipe.as_json())
+        config.ragen = {"recipe": settings, "run": str(out.resolve()), "day": day}
     with ray_session(recipe.cluster, device, address):
         _run(config)
     # Not checked again: the file of a reward may have been edited meanwhile.

@@ -16,6 +16,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
 
 from ragen_bench.errors import UserError
+from ragen_bench.models.chat import uses_day
 from ragen_starpo.cluster import hf_engine, vllm_replica
 from ragen_starpo.cluster.agent_loop import Group, recipe_of_text
 from ragen_starpo.cluster.group_sampler import GroupSampler
@@ -65,6 +66,8 @@ class VerlTrainer(PPOTrainerSync):
         """
         self._players: Sequence[Any] = agent_loop_manager
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
+        if uses_day(self.tokenizer):
+            run.record_day(self.config.ragen.day)
         loggers: Any = _tracking(self.config)
 
         def log(iteration: Iteration) -> None:

@@ -32,9 +32,16 @@ class Actor:
     UserError if the model or an environment is missing, or a response has no room.
     """
 
-    def __init__(self, folder: Path, recipe: Recipe, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        recipe: Recipe,
+        dtype: torch.dtype = torch.float32,
+        day: str | None = None,
+    ) -> None:
         self.error: str | None = None
-        self._loaded = load(str(folder))
+        self._loaded = load(str(folder), day)
+        self.day = self._loaded.chat.day if self._loaded.chat.uses_day else None
         self._loaded.model.to(dtype)
         self._envs, self._rollouts, self._seed = recipe.env_cycle, recipe.rollouts, recipe.seed
         loaded = self._loaded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -34,7 +34,8 @@ except ImportError as missing:
 _SCHEMA = 1
 _RECIPE = "recipe.json"
 _DRIVER = "driver.txt"
-START = "start.json"
+_START = "start.json"
+_DATE = "date"
 
 
 class TrainingDirectory:
@@ -42,7 +43,8 @@ class TrainingDirectory:
 
     - `recipe.json`: the settings, and the hash of a user's own reward.
     - `metrics.jsonl`: a line per iteration, which depends on the settings alone.
-    - `start.json`: the held-out metrics of the initial model.
+    - `start.json`: the held-out metrics of the initial model, and the date that the chat template
+      writes, if it writes one.
     - `timings.jsonl`: the seconds of each iteration.
     - `warnings.jsonl`: the echo trap's warnings.
     - `failures.jsonl`: a line per iteration that dropped groups for failed episodes.
@@ -113,7 +115,21 @@ class TrainingDirectory:
 
     def start(self) -> dict[str, float]:
         """Return the held-out metrics of the initial model; empty if there are none."""
-        file = self.path / START
+        return {name: value for name, value in self._started().items() if name != _DATE}
+
+    def write_start(self, metrics: Mapping[str, float]) -> None:
+        """Record the held-out metrics of the initial model."""
+        date = {name: value for name, value in self._started().items() if name == _DATE}
+        write_whole(self.path / _START, {**metrics, **date})
+
+    def record_day(self, day: str | None) -> None:
+        """Record the date of all prompts, unless an earlier process did; None for no date."""
+        started = self._started()
+        if day is not None and _DATE not in started:
+            write_whole(self.path / _START, {**started, _DATE: day})
+
+    def _started(self) -> JsonObject:
+        file = self.path / _START
         return read_whole(file) if file.exists() else {}
 
     def append(self, name: str, line: JsonObject) -> None:
@@ -124,6 +140,12 @@ class TrainingDirectory:
         """Yield the complete lines of a file; a torn last one is skipped."""
         for _, line in numbered(self.path / name):
             yield line
+
+
+def recorded_day(path: Path) -> str | None:
+    """Return the date of a run's prompts, whose directory need not exist; None without one."""
+    file = path / _START
+    return read_whole(file).get(_DATE) if file.exists() else None
 
 
 def check_run(path: Path, recipe: Recipe) -> None:

@@ -12,7 +12,6 @@ from typing import Protocol, TypeAlias
 import torch
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.json_lines import write_whole
 from ragen_starpo.diagnostics.monitor import (
     AdaptableSettings,
     Adaptation,
@@ -20,7 +19,13 @@ from ragen_starpo.diagnostics.monitor import (
     TrapWarning,
 )
 from ragen_starpo.iteration import Clock, Iteration
-from ragen_starpo.local.run import START, TrainingDirectory, check_run, is_finished, save_rollouts
+from ragen_starpo.local.run import (
+    TrainingDirectory,
+    check_run,
+    is_finished,
+    recorded_day,
+    save_rollouts,
+)
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.local.untrained import NO_TOKENS, find_reason, warn_if_untrained
 from ragen_starpo.recipes.recipe import Recipe
@@ -80,9 +85,10 @@ def train(
         run = TrainingDirectory(out, recipe)
     else:
         with explain_memory():
-            trainer = Trainer(folder, recipe)
+            trainer = Trainer(folder, recipe, recorded_day(out))
         # Last, so that a mistake leaves no directory that would block the corrected command.
         run = TrainingDirectory(out, recipe)
+        run.record_day(trainer.day)
         resume_run(recipe, trainer, run, on_iteration)
     warn_if_untrained(run.lines("metrics.jsonl"))
     return run
@@ -123,7 +129,7 @@ def _iterate(
     if first == 0 and recipe.validation.every:
         metrics = trainer.validate(run.path / "latest")
         trainer.save(run.path / "best")
-        write_whole(run.path / START, {f"val/{name}": value for name, value in metrics.items()})
+        run.write_start({f"val/{name}": value for name, value in metrics.items()})
     # Warnings and their changes depend on `metrics.jsonl` alone.
     monitor = EchoTrapMonitor(recipe.monitor)
     initial = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)

@@ -23,15 +23,20 @@ from ragen_starpo.rollout.trajectory import TokenBatch
 
 
 class Trainer:
-    """Trains in one process; UserError if the initial model or an environment is missing."""
+    """Trains in one process; UserError if the initial model or an environment is missing.
+
+    `day` is the date that the chat template may write, today by default; the attribute is None if
+    it writes none.
+    """
 
     driver = "local"
 
-    def __init__(self, folder: Path, recipe: Recipe) -> None:
+    def __init__(self, folder: Path, recipe: Recipe, day: str | None = None) -> None:
         self.recipe = recipe
         self.settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
         check_adapters(folder, recipe)
-        self._actor = Actor(folder, recipe)
+        self._actor = Actor(folder, recipe, day=day)
+        self.day = self._actor.day
         self.pad, self.tokenizer = self._actor.pad, self._actor.tokenizer
         micro, computing = recipe.micro_batch, computing_of(recipe, device_here())
         extra: Any = {"seed": recipe.seed, "computing": computing}
@@ -63,6 +68,7 @@ class Trainer:
             rollouts.max_tokens,
             recipe.validation,
             rollouts.history,
+            self.day,
         )
 
     def save(self, folder: Path) -> None:

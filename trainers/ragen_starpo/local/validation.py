@@ -27,14 +27,17 @@ def validate(
     max_tokens: int,
     settings: ValidationSettings,
     history: History = None,
+    day: str | None = None,
 ) -> dict[str, float]:
     """Return a model's metrics on the val split.
 
     Noise and sampling have seed 0, so that models are compared on the same episodes. `success`
     is the mean over environments; `NAME/success`, `NAME/low` and `NAME/high` are the success
-    rate of each with its 95 % interval.
+    rate of each with its 95 % interval. `day` is the date that the chat template may write.
     """
     model = HFModel(str(folder), _SLOTS)
+    if day is not None:
+        model.set_day(day)
     stop = stop_text(response_format, constrain=False)
     sampling = Sampling(settings.temperature, max_tokens, stop, 0)
     instances = select(None, list(envs), settings.instances)

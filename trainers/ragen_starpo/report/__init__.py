@@ -43,6 +43,7 @@ def read_training_run(path: Path) -> TrainingRun:
     if not file.is_file():
         raise UserError(f"{path} is not a training run: it has no recipe.json")
     start = read_whole(start_file, _RESTORE) if start_file.exists() else {}
+    start.pop("date", None)
     metrics, timings, warnings = (
         [line for _, line in numbered(path / f"{name}.jsonl")]
         for name in ("metrics", "timings", "warnings")
