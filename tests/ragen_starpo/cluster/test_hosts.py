@@ -5,6 +5,7 @@ import asyncio
 import importlib.util
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,8 @@ import torch
 
 from ragen_starpo.cluster.hosts import ENGINES, FORWARDED, PLAYER, Host, server_name
 from ragen_starpo.cluster.router import Router
+from ragen_starpo.cluster.verl_config import verl_config
+from ragen_starpo.recipes.recipe import recipe_of
 
 
 def public_methods(place):
@@ -126,3 +129,58 @@ def test_the_adapter_sends_what_was_cast(vllm_adapter, monkeypatch):
     asyncio.run(adapter.update_weights(iter([("w", torch.ones(2))]), global_steps=4))
     assert sent["weights"]["w"].dtype == torch.bfloat16
     assert sent["settings"] == {"global_steps": 4}
+
+
+class Served:
+    """A server whose methods are those of an actor, and which records their calls."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattr__(self, name):
+        async def answer(**given):
+            self.calls.append((name, given))
+            return {
+                "get_master_address": ("m", 1, 2),
+                "get_server_address": ("here", 3),
+            }.get(name)
+
+        return SimpleNamespace(remote=answer)
+
+
+@pytest.mark.parametrize(
+    ("memory", "gpus", "early"), [(1 << 20, 1, True), (None, 1, False), (1 << 20, 2, False)]
+)
+def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, gpus, early):
+    """Where it is known which GPU it gets, and it need not measure the memory left on it."""
+    from ragen_starpo.cluster import vllm_replica
+
+    settings = {"envs": ["Bandit-v0"], "cluster": {"engine": "vllm", "device": "gpu"}}
+    recipe = recipe_of({**settings, "model": str(small)}, "a test")
+    config = verl_config(recipe, small, "cuda")
+    config.actor_rollout_ref.rollout.engine_kwargs.vllm.kv_cache_memory_bytes = memory
+    config.actor_rollout_ref.rollout.n_gpus_per_node = 1
+    server = Served()
+    node = {"NodeID": "n", "Alive": True, "Resources": {"GPU": gpus}}
+    monkeypatch.setattr(vllm_replica.ray, "nodes", lambda: [node])
+    monkeypatch.setattr(vllm_replica, "find_server", lambda *_: server)
+    monkeypatch.setattr(vllm_replica.VLLMReplica, "max_concurrency", 7)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
+    with ThreadPoolExecutor(1) as pool:
+        vllm_replica.launch_early(config, pool)
+    begun = ["begin", "get_master_address", "launch_server", "get_server_address"]
+    assert [name for name, _ in server.calls] == (begun if early else [])
+
+    async def place(_):
+        return "n", "5"
+
+    worker = SimpleNamespace(__ray_call__=SimpleNamespace(remote=place))
+    replica = vllm_replica.VLLMReplica(
+        0, config.actor_rollout_ref.rollout, config.actor_rollout_ref.model, 1
+    )
+    asyncio.run(replica.init_hybrid(SimpleNamespace(workers=[worker])))
+    assert [name for name, _ in server.calls] == begun
+    assert (replica.servers, replica._server_address) == ([server], "here:3")
+    given = server.calls[0][1]
+    assert (given["cuda_visible_devices"], given["gpus_per_node"]) == ("5", 1)
+    assert given["rollout_mode"] == replica.rollout_mode

@@ -107,10 +107,12 @@ class Task:
         import transfer_queue as tq
 
         try:
-            with ThreadPoolExecutor(1) as pool:
+            with ThreadPoolExecutor(2) as pool:
                 queue = pool.submit(tq.init, config.transfer_queue)
                 from ragen_starpo.cluster.verl_trainer import VerlTrainer
+                from ragen_starpo.cluster.vllm_replica import launch_early
 
+                launch_early(config, pool)
                 trainer = VerlTrainer(config)
                 trainer.init()  # type: ignore[no-untyped-call]
                 queue.result()
