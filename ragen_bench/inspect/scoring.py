@@ -31,6 +31,14 @@ from ragen_envs.core.sealed import open_key
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.wording import pluralize
 
+_UNPLAYED: JsonObject = {
+    "outcome": "error",
+    "success": False,
+    "score": 0.0,
+    "return": 0.0,
+    "rewards": [],
+}
+"""The result of an episode that an error ended before its first turn."""
 SUITE = "suite"
 """Name of the unweighted mean over environments."""
 
@@ -133,7 +141,7 @@ def figures_of_episode() -> Scorer:
     """Score an episode by success, score and return; an unknown value is NaN."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 (signature of Inspect)
-        result = state.store.get(STORE_KEY)
+        result = state.store.get(STORE_KEY) or _UNPLAYED
         values = {name: result[name] for name in ("success", "score", "return")}
         return Score(
             value={name: nan if value is None else float(value) for name, value in values.items()},

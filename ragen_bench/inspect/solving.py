@@ -23,13 +23,23 @@ from ragen_bench.models.base import Completion, Finish, Message
 from ragen_bench.models.prompt import History
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool
-from ragen_envs.core.protocol import AnswerFormat
+from ragen_envs.core.protocol import STOP, AnswerFormat
 
 STORE_KEY = "ragen_episode"
 """Key of the episode's result in the sample's store."""
 _ROLES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+_FINISH: dict[str, Finish] = {"max_tokens": "length", "content_filter": "filtered"}
+_EXCERPT = 60
 _EXTRACTED = "think"
 """Inspect's mark of reasoning that it extracted from the text of a response."""
+
+
+_TRIES = 3
+"""Tries of an answer that the model's server breaks off."""
+
+
+class BrokenOffError(RuntimeError):
+    """A piece of an answer, which is not the model's doing."""
 
 
 @solver
@@ -50,13 +60,16 @@ def play(history: History = None, seed: int = 0) -> Solver:
         episode = Episode(task, seed, env, form, history)
         try:
             while not episode.over:
-                state.messages = list(_as_chat(episode.request().messages, state.messages))
-                state = await generate(state, tool_calls="none")
-                episode.take(read_completion(state.output, form))
-        except LimitExceededError:
-            # Scored as unsolved, like an episode that exceeds the model's context.
+                asked = list(_as_chat(episode.request().messages, state.messages))
+                state, completion = await _ask(state, asked, generate, form)
+                episode.take(completion)
+        except BaseException as error:
+            # Scored as unsolved, like an episode that exceeds the model's context. A limit may
+            # cancel the solver instead.
+            is_error = isinstance(error, Exception) and not isinstance(error, LimitExceededError)
             episode.overflow("player")
-            state.store.set(STORE_KEY, {**_result(episode), "outcome": "limit"})
+            outcome = "error" if is_error else "limit"
+            state.store.set(STORE_KEY, {**_result(episode), "outcome": outcome})
             raise
         # The log includes the last observation, which the model does not see.
         state.messages = list(_as_chat(episode.request().messages, state.messages))
@@ -65,6 +78,22 @@ def play(history: History = None, seed: int = 0) -> Solver:
         return state
 
     return solve
+
+
+async def _ask(
+    state: TaskState, asked: list[ChatMessage], generate: Generate, form: AnswerFormat
+) -> tuple[TaskState, Completion]:
+    """Return the model's answer; one that was broken off is asked for again."""
+    tries = 0
+    while True:
+        tries += 1
+        state.messages = [*asked]
+        state = await generate(state, tool_calls="none")
+        try:
+            return state, read_completion(state.output, form)
+        except BrokenOffError:
+            if tries == _TRIES:
+                raise
 
 
 class _Pools(defaultdict[AnswerFormat, EnvPool]):
@@ -103,13 +132,16 @@ def read_completion(output: ModelOutput, response_format: AnswerFormat) -> Compl
     """Convert a model's output to the harness's completion.
 
     The text is cut after the stop text, where the harness's engines stop. Reasoning that Inspect
-    extracted from the text is restored if the format requires it.
+    extracted from the text is restored if the format requires it. A BrokenOffError says that there
+    is a piece of an answer only.
     """
+    if output.empty:
+        raise BrokenOffError(f"{output.model} gave no answer: {output.error or 'no reason'}")
     usage = output.usage
     tokens = (usage.input_tokens, usage.output_tokens) if usage else (0, 0)
     if output.stop_reason == "model_length":
         return Completion("", *tokens, "context")
-    finish: Finish = "length" if output.stop_reason == "max_tokens" else "stop"
+    finish = _FINISH.get(output.stop_reason, "stop")
     text, content = output.message.text, output.message.content
     parts = [] if isinstance(content, str) else content
     thoughts = [part for part in parts if isinstance(part, ContentReasoning)]
@@ -122,4 +154,9 @@ def read_completion(output: ModelOutput, response_format: AnswerFormat) -> Compl
     if stop and stop in text:
         ended = text[: text.index(stop) + len(stop)]
         return replace(completion, text=ended, finish="stop")
+    if output.stop_reason == "unknown" and STOP not in text:
+        raise BrokenOffError(
+            f"{output.model} sent an answer without a known reason for its end, most likely a "
+            f"piece: {text[:_EXCERPT]!r}"
+        )
     return completion

@@ -1,15 +1,18 @@
 """On the same answers, Inspect's figures are the harness's."""
 
+import asyncio
+
 import inspect_ai
 import pytest
 from inspect_ai.log import read_eval_log
-from inspect_ai.scorer import SampleScore, Score
+from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, modelapi
+from inspect_ai.scorer import SampleScore, Score, Target
 
 import ragen_bench
 from ragen_bench.inspect import envs, quick
-from ragen_bench.inspect.scoring import normalised
+from ragen_bench.inspect.scoring import figures_of_episode, normalised
 from tests.ragen_bench.inspect import replaying  # noqa: F401 (registers the model API)
-from tests.ragen_bench.inspect.support import expected, figures
+from tests.ragen_bench.inspect.support import expected, figures, state_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("inspect")]  # which takes seconds to import
 GUESS = "tests.ragen_bench.third_party.external_games:external/Guess-v0"
@@ -59,6 +62,45 @@ def test_each_episode_is_that_of_the_harness(random_run, random_log):
         said = [message.text for message in sample.messages if message.role == "assistant"]
         assert said[1:] == [turn.answer for turn in episode.turns]
         assert sample.messages[-1].text == episode.final_observation
+
+
+@modelapi("broken")
+class Broken(ModelAPI):
+    """Answers twice, and then fails."""
+
+    def __init__(self, model_name, base_url=None, api_key=None, config=None, **_args):
+        super().__init__(model_name, base_url, api_key, [], config or GenerateConfig())
+        self._answers = 0
+
+    async def generate(self, input, tools, tool_choice, config):
+        self._answers += 1
+        if self._answers > 2:
+            raise ValueError("the model is gone")
+        return ModelOutput.from_content(self.model_name, "<think></think><answer>A</answer>")
+
+
+def test_episodes_that_an_error_ends_are_scored_as_not_solved(tmp_path):
+    task = envs("BanditMultiPull-v0", limit=2)
+    [log] = inspect_ai.eval(
+        *(task, "broken/model"),
+        log_dir=str(tmp_path),
+        display="none",
+        score_on_error=True,
+        fail_on_error=False,
+        max_samples=1,
+    )
+    assert log.status == "success", log.error
+    for sample, turns in zip(log.samples, (2, 0), strict=True):
+        value = sample.scores["figures_of_episode"].value
+        assert (value["success"], value["score"]) == (0.0, 0.0)
+        told = sample.store["ragen_episode"]
+        assert (told["outcome"], len(told["rewards"])) == ("error", turns)
+
+
+def test_an_error_before_the_first_turn_is_scored_as_not_solved():
+    state = state_of(envs("Bandit-v0", limit=1).dataset[0])
+    score = asyncio.run(figures_of_episode()(state, Target("")))
+    assert score.value == {"success": 0.0, "score": 0.0, "return": 0.0}
 
 
 def test_environments_of_another_package_have_no_floor(tmp_path):

@@ -7,7 +7,7 @@ from inspect_ai.util import LimitExceededError
 
 from ragen_bench.episodes.episode import Episode, Task, derive_noise_seed
 from ragen_bench.inspect import envs
-from ragen_bench.inspect.solving import STORE_KEY, read_completion
+from ragen_bench.inspect.solving import STORE_KEY, BrokenOffError, read_completion
 from ragen_bench.models.base import Completion
 from ragen_bench.suites import make_env
 from ragen_envs.core.policies import oracle_answer
@@ -83,6 +83,42 @@ def test_an_answer_without_room_in_the_context_ends_the_episode():
     full = ModelOutput.from_content("scripted", "no room", stop_reason="model_length")
     state, _ = play(task.solver, state_of(task.dataset[0]), [full])
     assert state.store.get(STORE_KEY)["outcome"] == "context_overflow"
+
+
+def answer(text, reason="stop"):
+    return ModelOutput.from_content("scripted", text, stop_reason=reason)
+
+
+def test_a_piece_of_an_answer_is_asked_for_again():
+    task = envs(BANDIT, limit=1, format="think")
+    sample, whole = task.dataset[0], "<think></think><answer>A</answer>"
+    piece = answer("<think>The best", "unknown")
+    state, shown = play(task.solver, state_of(sample), [piece, piece, *[whole] * 100])
+    assert shown[0] == shown[1] == shown[2]  # the piece is not in the conversation
+    assert state.store.get(STORE_KEY)["outcome"] != "error"
+    state = state_of(sample)
+    with pytest.raises(BrokenOffError, match="a piece: '<think>The best'"):
+        play(task.solver, state, [whole, piece, piece, piece])
+    told = state.store.get(STORE_KEY)
+    assert (told["outcome"], told["success"], len(told["rewards"])) == ("error", False, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "completion"),
+    [
+        (answer("Up, L", "content_filter"), Completion("Up, L", finish="filtered")),
+        (answer("", "content_filter"), Completion("", finish="filtered")),
+        (answer("<answer>Up</answer>", "unknown"), Completion("<answer>Up</answer>")),
+    ],
+)
+def test_what_a_model_did_is_an_answer(given, completion):
+    for response_format in ("think", "answer"):
+        assert read_completion(given, response_format) == completion
+
+
+def test_no_answer_at_all_is_an_error():
+    with pytest.raises(BrokenOffError, match="scripted gave no answer: blocked"):
+        read_completion(ModelOutput(model="scripted", choices=[], error="blocked"), "think")
 
 
 def output(*content, stop_reason="stop"):

@@ -53,6 +53,7 @@ class Anthropic(Hosted):
 
     thoughts = ""
     ended = "end_turn"
+    has_content = True
 
     def __init__(self, url):
         super().__init__(url.removesuffix("/v1"))
@@ -69,7 +70,7 @@ class Anthropic(Hosted):
             "type": "message",
             "role": "assistant",
             "model": NAME,
-            "content": content,
+            "content": content if self.has_content else [],
             "stop_reason": self.ended,
             "stop_sequence": None,
             "usage": {"input_tokens": 11, "output_tokens": 7},
@@ -81,6 +82,7 @@ class Google(Hosted):
 
     thoughts = ""
     ended = "STOP"
+    has_content = True
 
     def __init__(self, url):
         super().__init__(url.removesuffix("/v1"))
@@ -97,6 +99,8 @@ class Google(Hosted):
         if self.thoughts:
             usage = {**usage, "thoughtsTokenCount": 5, "totalTokenCount": 23}
         candidate = {"content": content, "finishReason": self.ended, "index": 0}
+        if not self.has_content:
+            del candidate["content"]
         return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": NAME}
 
 
@@ -107,8 +111,10 @@ def running(kind=Hosted):
         stub = listening.stub = kind(f"http://127.0.0.1:{listening.server_address[1]}/v1")
         thread = threading.Thread(target=listening.serve_forever, args=(0.02,), daemon=True)
         thread.start()
-        yield stub
-        listening.shutdown()
+        try:
+            yield stub
+        finally:
+            listening.shutdown()
 
 
 class _Handler(BaseHTTPRequestHandler):

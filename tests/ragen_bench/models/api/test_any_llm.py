@@ -6,7 +6,7 @@ import json
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Request, RequestFailure, ServerOptions, ask_all
+from ragen_bench.models import Completion, Request, RequestFailure, ServerOptions, ask_all
 from ragen_bench.models.api.any_llm_model import AnyLLMModel
 from tests.ragen_bench.cli.command import run
 
@@ -106,6 +106,69 @@ def test_thoughts_are_recorded_apart_and_a_cut_answer_is_known(provider, stub):
     assert answer.finish == "length"
     # Thoughts cost as answers do; Google counts them apart.
     assert answer.completion_tokens == {"anthropic": 7, "google": 7 + 5}[provider]
+
+
+ENDS = {
+    "anthropic": {
+        "refusal": "filtered",
+        "max_tokens": "length",
+        "model_context_window_exceeded": "context",
+        "stop_sequence": "stop",
+    },
+    "google": {
+        "SAFETY": "filtered",
+        "RECITATION": "filtered",
+        "PROHIBITED_CONTENT": "filtered",
+        "MALFORMED_FUNCTION_CALL": "stop",
+        "UNEXPECTED_TOOL_CALL": "stop",
+        "MAX_TOKENS": "length",
+    },
+}
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_why_an_answer_ended(provider, stub, is_empty):
+    model = model_of(provider, stub)
+    model.engine(GREEDY).close()
+    for stub.ended, finish in ENDS[provider].items():
+        stub.answer = "" if is_empty else "Up"
+        stub.has_content = not is_empty
+        [answer] = ask_all(model, REQUESTS[:1], dataclasses.replace(GREEDY, stop=""))
+        text = "" if finish == "context" else stub.answer
+        assert (answer.text, answer.finish) == (text, finish)
+
+
+def test_a_blocked_prompt_is_an_empty_answer(provider, stub):
+    if provider == "google":
+        model = model_of(provider, stub)
+        model.engine(GREEDY).close()
+        stub.said = lambda: {
+            "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
+            "usageMetadata": {"promptTokenCount": 11, "totalTokenCount": 11},
+        }
+        answer = Completion("", 11, 0, "filtered")
+        assert ask_all(model, REQUESTS[:1], GREEDY) == [answer]
+
+
+@pytest.mark.parametrize("reason", [None, "FINISH_REASON_UNSPECIFIED", "error"])
+def test_a_piece_of_an_answer_is_asked_for_again(provider, stub, reason):
+    stub.ended, stub.answer = reason, "Up, Le"
+    assert "3 tries, the last time: the server sent a piece" in str(
+        refusal(model_of(provider, stub), sampling=GREEDY)
+    )
+
+
+def test_functions_of_all_games_are_taken(provider, stub, tmp_path):
+    """None is refused by the library; the stub does not call them."""
+    games = [
+        f"--env={env}" for env in ("Sokoban-v0", "Desk-v0", "WebShop-v0", "TwentyQuestions-v0")
+    ]
+    options = [*games, "--limit", "1", "--format", "tools", "--out", "run", "--retries", "0"]
+    done = run(
+        *("evaluate", f"{provider}/{hosted.NAME}", *options, "--base-url", stub.url), cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "run" / "episodes.jsonl").read_text().splitlines()) == 4
 
 
 def test_effort_is_sent_as_the_provider_names_it(provider, stub):

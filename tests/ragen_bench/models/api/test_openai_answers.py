@@ -104,6 +104,15 @@ def of_other_servers(message):
 OPENAI = proxy.says({"error": {"message": "Too long.", "code": "context_length_exceeded"}}, 400)
 
 
+IN_REPLY = proxy.says({"error": {"message": VLLM, "code": 400}})
+
+
+@pytest.mark.parametrize("reply", [of_other_servers(VLLM), OPENAI, IN_REPLY])
+def test_overflow_messages_of_other_servers(model, between, reply):
+    between.plan = [reply]
+    assert the_answer(model) == Completion("", finish="context")
+
+
 @pytest.mark.parametrize("reply", [of_other_servers(VLLM), OPENAI])
 def test_a_limit_that_leaves_no_room_for_a_conversation(model, between, reply):
     between.then = reply
