@@ -18,6 +18,7 @@ from ragen_envs.core.tool_calls import Call, CallError, load_arguments, read_jso
 Types: TypeAlias = Mapping[str, Mapping[str, object]]
 """Types in the JSON schemas of arguments, by function and name."""
 Reader = Callable[[str, int, Types], tuple[list[Call], int]]
+_GAP = re.compile(r"\s+|(?<=[>\]])(?=[<\[])")
 _WORD = re.compile(r"[\w.-]{1,64}")
 _KWARGS = re.compile(r"\s*\(")
 _PYTHON = re.compile(
@@ -29,8 +30,8 @@ _DEEPEST = 16
 
 
 def spaced(text: str) -> str:
-    """Return a regular expression of a text, whose blanks may be others or none."""
-    pieces = r"\s*".join(map(re.escape, text.split()))
+    """Return a regular expression of a text, with any blanks at its blanks and between marks."""
+    pieces = r"\s*".join(map(re.escape, filter(None, _GAP.split(text))))
     return re.sub(r":\d+", r":\\d+", pieces)  # calls are numbered
 
 

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
+from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.call_arguments import (
     Reader,
@@ -34,6 +35,7 @@ _NAME, _OTHER, _THOUGHT, _PLAIN, _RESULT = "zqname", "zqother", "zqthought", "zq
 _FIRST, _SECOND, _TEXT, _ITEM = "zqfirst", "zqsecond", "zqtext", "zqitem"
 _ARGUMENTS: JsonObject = {_FIRST: _TEXT, _SECOND: [_ITEM]}
 _USER: JsonObject = {"role": "user", "content": "-"}
+_NO_CALL = "the template does not show the name of a function"
 _ID = r"call001\d\d|functions\.zq\w+:\d"
 _TRIES = 64
 """Beginnings of calls that are tried in a response, so that the cost is bounded."""
@@ -118,11 +120,24 @@ class CallForm:
 
 
 def learn_form(render: Render) -> CallForm | None:
-    """Return the form of a template's calls; None if it shows none that can be read."""
+    """Return the form of a template's calls, or None if it shows none.
+
+    Raises:
+        UserError: It shows them in a form that cannot be read.
+    """
+    shows_calls = False
     for has_names_as_ids in (False, True):
         for as_json in (False, True):
-            with suppress(CallError, RefusedConversationError):
-                return _learn(render, as_json, has_names_as_ids)
+            with suppress(RefusedConversationError):
+                try:
+                    return _learn(render, as_json, has_names_as_ids)
+                except CallError as error:
+                    shows_calls |= str(error) != _NO_CALL
+    if shows_calls:
+        raise UserError(
+            "the model's chat template shows calls in a form that cannot be read; remove "
+            "--format tools"
+        )
     return None
 
 
@@ -195,7 +210,7 @@ def _find_reader(shown: str) -> tuple[int, int, Reader, str]:
     """Return where the made-up call is in a text, its reader, and what it begins with."""
     name = shown.find(_NAME)
     if name < 0:
-        raise CallError("the template does not show the name of a function")
+        raise CallError(_NO_CALL)
     behind = name + len(_NAME)
     for place in re.finditer(r"[\[{]", shown):
         with suppress(CallError):

@@ -31,6 +31,7 @@ from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
 from ragen_bench.models.chat_messages import (
     functions_of,
+    make_id,
     names_of,
     to_content_parts,
     with_tool_calls,
@@ -236,8 +237,15 @@ class RequestSender:
             sent = to_content_parts(messages)
             if functions:
                 settings["tools"] = list(functions)
-                plain = range(len(messages)) if style.calls_as_text else ()
-                sent = with_tool_calls(messages, as_json=True, names=names, plain=plain)
+                form = self._model.call_form
+                sent = with_tool_calls(
+                    messages,
+                    as_json=True,
+                    names=names,
+                    several=form is None or form.has_several,
+                    plain=range(len(messages)) if style.calls_as_text else (),
+                    make_id=form.make_id if form else make_id,
+                )
             sent = return_messages(sent, kept, style)
             model = self._model
             body = await model.ask([_replace_surrogates(m) for m in sent], settings, fields)

@@ -108,8 +108,7 @@ class _ServedModel(OpenAIModel):
         if form := learn_form(self._render):
             return form
         raise UserError(
-            "the model's chat template shows calls in an unknown form; remove --format tools",
-            exit_code=1,
+            "the model's chat template does not show calls; remove --format tools", exit_code=1
         )
 
     def _render(self, messages: Sequence[JsonObject], functions: Sequence[JsonObject]) -> str:
