@@ -82,7 +82,8 @@ def test_an_incomplete_run(run):
     fault = '{"env":"ragen/FrozenLake-v0","split":"test","index":3,"sample":0,"reason":"asleep"}\n'
     (run / "faults.jsonl").write_text(fault)
     assert refusal_of(run) == (
-        f"{run}: 1 episodes failed at the server, see faults.jsonl; repeat the command of the run"
+        f"{run}: 1 episodes failed at the server, see faults.jsonl; repeat the command of the run, "
+        "with --on-error fail if they fail again"
     )
     (run / "episodes.jsonl").write_text("".join(lines))
     assert pack(run, run.parent / "entry", ABOUT)["summary"]["infra_faults"] == 0

@@ -12,8 +12,8 @@ from ragen_bench.models.api import response
 from ragen_bench.models.api.any_llm_model import AnyLLMModel
 from tests.ragen_bench.cli.command import run
 
-from . import hosted
-from .client import GREEDY, KEY, REQUESTS, model_at, refusal
+from . import hosted, proxy
+from .client import GREEDY, KEY, REQUESTS, SAMPLED, model_at, refusal
 from .test_stream import event, written
 
 pytestmark = pytest.mark.slow
@@ -71,6 +71,17 @@ def test_a_streamed_answer_is_the_unstreamed_one(stub):
     assert [body.get("stream_options") for body in stub.bodies] == [None] * 3 + [OPTIONS] * 3
     assert model.notes == []
     assert model.identity() == {"id": hosted.NAME, "owned_by": "hosted"}
+
+
+@pytest.mark.xdist_group("language-model")
+def test_llama_cpp_streams_the_same_answers(server, between):
+    plain = ask_all(model_at(server), REQUESTS, SAMPLED)
+    streamed = ask_all(model_at(server, stream=True), REQUESTS, SAMPLED)
+    assert streamed == plain
+    assert all(answer.completion_tokens for answer in streamed)
+    between.plan = [proxy.cut]
+    assert ask_all(model_at(between.url, stream=True), REQUESTS[:1], SAMPLED) == plain[:1]
+    assert len(between.bodies) == 2
 
 
 def test_a_stream_that_breaks_is_asked_for_again(stub):
