@@ -10,8 +10,8 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.models.api.errors import RetryableError
 
 _LINE_END = re.compile("\r\n|\n|\r")
-_FIRST_LINE = re.compile(r"[\ufeff\s]*(?:data|event|id|retry|error)?:")
-"""A comment, or a field of an event."""
+_FIRST_LINE = re.compile(r"[\ufeff\s]*+(?::[^\r\n]*+\s*+)*+(?:data|event|id|retry|error):")
+"""A field of an event, after comments, which may also stand before an unstreamed reply."""
 _END = "[DONE]"
 _ONCE = {"id", "type", "role", "name", "index"}
 """Fields that some servers repeat in each piece; they are not joined if they are equal."""

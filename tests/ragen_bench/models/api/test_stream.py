@@ -265,7 +265,10 @@ def test_googles_protocol():
     assert read_completion(json.dumps(convert_google(json.loads(blocked))), "").finish == "filtered"
 
 
-@pytest.mark.parametrize("body", ['{"choices": []}', " \n{}", "[1]", "<html>", "upstream data: no"])
+@pytest.mark.parametrize(
+    "body",
+    ['{"choices": []}', " \n{}", "[1]", "<html>", "upstream data: no", ": on\n\n: on\n\n{}"],
+)
 def test_a_reply_that_is_not_streamed_is_none(body):
     assert not is_stream(body)
 
