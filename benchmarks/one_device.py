@@ -10,7 +10,7 @@
   token, 8 for each weight of the output layer and sampled token, and those of attention.
 - sampling: `Decoder` on 128 conversations with prompts of 300 tokens and answers of 200, by graphs
   of kernels where the device has them.
-- GB is the peak of the device's memory.
+- GB is the peak of the device's memory, and in brackets the estimate that a run begins with.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.engine.computing import Computing, device_here
+from ragen_starpo.engine.model_memory import measure_model
 from ragen_starpo.engine.worker import Contribution, Critic, Policy
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenBatch, TokenTrajectory, Turn, batch_of
@@ -153,7 +154,13 @@ def measure_updates(name: str, folder: Path, weights: int, given: argparse.Names
         rate = count_flops(shape, weights, batch) / seconds / 1e12
         what = f"{kind.__name__.lower()}{' with adapters' if lora else ''}"
         report(name, given.dtype, f"update of a {what}, {given.tokens} tokens", tokens / seconds)
-        print(f"| {rate:.1f} | {peak()} |", flush=True)
+        longest = int(batch.attention.sum(1).max())
+        rows = min(len(batch), max(1, given.tokens // longest))
+        kind_of = "language_model" if kind is Policy else "value_model"
+        found = measure_model(kind_of, folder, lora, given.dtype, (rows, longest), DEVICE)
+        memory = found.weights + 3 * found.trained + found.rounded
+        memory += found.update(recomputes=False)
+        print(f"| {rate:.1f} | {peak()} ({memory / 1e9:.1f}) |", flush=True)
         del model
 
 
@@ -202,13 +209,13 @@ def peak() -> str:
     return f"{torch.cuda.max_memory_allocated() / 1e9:.1f}" if DEVICE == "cuda" else ""
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", action="append", choices=SHAPES, help="(default: 26M, 0.5B)")
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="bfloat16")
     parser.add_argument("--tokens", type=int, default=16_384, help="of a micro-batch")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     print("| model | arithmetic | what | tokens/s | TFLOP/s | GB |")
     print("| --- | --- | --- | ---: | ---: | ---: |", flush=True)
     for name in given.model or ("26M", "0.5B"):

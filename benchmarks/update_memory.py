@@ -29,6 +29,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
+from ragen_starpo.engine.model_memory import measure_model
 from ragen_starpo.engine.worker import Policy
 from ragen_starpo.recipes.sections import OptimiserSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenBatch, TokenTrajectory, Turn, batch_of
@@ -154,15 +155,21 @@ def main() -> None:
     given = parser.parse_args()
     if sys.platform != "linux":
         raise SystemExit("resident memory is read from /proc, which only Linux has")
-    print("| tokens | ragen, GB | copies | plain, GB | copies | log-probabilities | gradients |")
-    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    print(
+        "| tokens | ragen, GB | copies | estimated, GB | plain, GB | copies "
+        "| log-probabilities | gradients |"
+    )
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_model(folder)
         for tokens in given.tokens:
             copy = tokens * VOCABULARY * 4
             ours, said, gradients = measure(by_ragen, folder, tokens)
-            row = f"| {tokens:,} | {ours / 1e9:.2f} | {ours / copy:.2f} "
+            shape = (max(1, tokens // ROW), min(ROW, tokens))
+            model = measure_model("language_model", folder, None, "float32", shape, "cpu")
+            estimated = model.trained + model.update(recomputes=False)
+            row = f"| {tokens:,} | {ours / 1e9:.2f} | {ours / copy:.2f} | {estimated / 1e9:.2f} "
             if tokens <= given.plain_up_to:
                 plain, expected, others = measure(by_plain_torch, folder, tokens)
                 apart = max(float((gradients[n] - others[n]).abs().max()) for n in others)

@@ -6,7 +6,7 @@ The host has PyTorch with CUDA, transformers and their usual company, and Python
 Linux; the packages of gpu_bundle.txt come on top. There
 
     mkdir site && tar xf gpu-bundle.tar.xz -C site
-    PYTHONPATH=site:.:trainers python3 scripts/gpu_smoke.py --out smoke
+    PYTHONPATH=site:.:trainers python3 benchmarks/one_device.py
 
 Nothing here runs on a GPU, and no package asks for its dependencies: the list is complete. vLLM is
 not in it: with its kernels it is ten times as large as the rest.

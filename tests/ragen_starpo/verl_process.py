@@ -11,7 +11,7 @@ import torch
 import torch.distributed
 from torch._C._distributed_c10d import HashStore
 
-from ragen_starpo.cluster.platform import environment
+from ragen_starpo.cluster.ray_session import environment
 from ragen_starpo.engine.computing import PLAIN
 from ragen_starpo.engine.quiet import import_quietly
 

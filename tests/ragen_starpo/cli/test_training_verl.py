@@ -5,9 +5,8 @@ import json
 import pytest
 
 from ragen_bench.errors import UserError
+from ragen_starpo.cli.run_files import FileFollower, follow_files
 from ragen_starpo.cli.training import (
-    FileFollower,
-    follow_files,
     read_iteration_metrics,
     split_settings,
 )

@@ -6,10 +6,12 @@ from contextlib import nullcontext
 import pytest
 import ray
 import torch
+from ray.exceptions import RayTaskError
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cluster import train as cluster_train
+from ragen_starpo.cluster.verl_trainer import VerlTrainer
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.recipes.files import as_toml
 from ragen_starpo.recipes.recipe import recipe_of
@@ -178,3 +180,32 @@ def test_a_reward_that_is_edited_during_a_run_does_not_spoil_its_end(
     assert list(cluster_train.train(recipe, small, out).lines("metrics.jsonl")) == [line]
     with pytest.raises(UserError, match=r"shaping\.source_sha256"):
         cluster_train.train(recipe, small, out)
+
+
+def test_a_model_that_does_not_fit(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_train, "ray_session", lambda *_: nullcontext())
+    monkeypatch.setattr(cluster_train, "host_memory", lambda: 1 << 16)
+    recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
+    # The leading process estimates, since transformers' imports take seconds.
+    monkeypatch.setattr(cluster_train, "_run", VerlTrainer)
+    with pytest.raises(UserError, match="the model does not fit: weights, grad") as refused:
+        cluster_train.train(recipe, small, tmp_path / "run")
+    assert "and this machine has 0.0 free (policy 0.0, " in str(refused.value)
+    assert ", processes 2.7, update 0.0, rollouts 0.0, transfer 0.0); " in str(refused.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_memory_of_a_ray_process_ends_in_a_line(small, tmp_path, monkeypatch):
+    full = RuntimeError("a process said: torch.OutOfMemoryError: CUDA out of memory. Tried to ...")
+    task = RayTaskError("Task.run", f"a traceback\n{full}", full)
+
+    def end(_config):
+        raise task.as_instanceof_cause()
+
+    monkeypatch.setattr(cluster_train, "ray_session", lambda *_: nullcontext())
+    monkeypatch.setattr(cluster_train, "_run", end)
+    recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
+    with pytest.raises(UserError, match="the GPU's memory is full") as refused:
+        cluster_train.train(recipe, small, tmp_path / "run")
+    assert refused.value.exit_code == 1
+    assert "\n" not in str(refused.value)

@@ -8,7 +8,7 @@ from verl.workers.engine_workers import TrainingWorker
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster.cpu import CpuPlatform
-from ragen_starpo.cluster.platform import check_version
+from ragen_starpo.cluster.train import check_version
 from tests.ragen_starpo.contract import CLUSTER_SYMBOLS, ENGINE_SYMBOLS, Symbol, changes
 
 pytestmark = pytest.mark.slow

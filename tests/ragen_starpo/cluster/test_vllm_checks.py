@@ -6,8 +6,9 @@ import subprocess
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster import vllm_checks
-from ragen_starpo.cluster.vllm_checks import check_attention, check_memory
+from ragen_starpo.cluster.vllm_checks import check_attention, check_gpus
+from ragen_starpo.engine import device_memory
+from ragen_starpo.engine.device_memory import Gpu, find_gpus
 from ragen_starpo.recipes.sections import ClusterSettings
 
 
@@ -18,6 +19,10 @@ def model(tmp_path):
         return tmp_path
 
     return write
+
+
+def settings(dtype, **changed):
+    return ClusterSettings(device="gpu", engine="vllm", dtype=dtype, **changed)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +37,7 @@ def model(tmp_path):
     ],
 )
 def test_heads_that_vllm_takes(model, size, dtype, chosen):
-    check_attention(model(hidden_size=4 * size, num_attention_heads=4), dtype, chosen)
+    check_attention(model(hidden_size=4 * size, num_attention_heads=4), settings(dtype), chosen)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +52,14 @@ def test_heads_that_vllm_takes(model, size, dtype, chosen):
 def test_heads_and_dtypes_that_it_does_not_take(model, size, dtype, chosen, said):
     folder = model(hidden_size=512, num_attention_heads=8, head_dim=size)
     with pytest.raises(UserError) as refused:
-        check_attention(folder, dtype, chosen)
+        check_attention(folder, settings(dtype), chosen)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
 def test_a_model_without_such_numbers_is_left_to_vllm(model):
-    check_attention(model(d_model=512), "float32", None)
-    check_attention(model(text_config={"head_dim": 64}), "float32", None)
+    check_attention(model(d_model=512), settings("float32"), None)
+    check_attention(model(text_config={"head_dim": 64}), settings("float32"), None)
 
 
 @pytest.fixture
@@ -67,10 +72,10 @@ def gpus(monkeypatch):
             asked.append(command)
             if error:
                 raise error
-            lines = "".join(f"{each}, 81920\n" for each in free)
+            lines = "".join(f"{each}, 81920, 9.0\n" for each in free)
             return subprocess.CompletedProcess(command, 0, stdout=lines)
 
-        monkeypatch.setattr(vllm_checks.subprocess, "run", run)
+        monkeypatch.setattr(device_memory.subprocess, "run", run)
         return asked
 
     return report
@@ -81,22 +86,52 @@ def test_a_gpu_that_another_process_fills(gpus, monkeypatch):
     cluster = ClusterSettings(device="gpu", engine="vllm", processes=2)
     gpus(81000, 20480)
     with pytest.raises(UserError) as refused:
-        check_memory(cluster)
+        check_gpus(cluster, find_gpus(), None)
     assert str(refused.value) == (
         "GPU 1 has 20.0 of 80.0 GiB free, and cluster.memory=0.5 gives vLLM 40.0; end the other "
         "program on the GPU, or lower cluster.memory"
     )
-    check_memory(ClusterSettings(device="gpu", engine="vllm"))
+    check_gpus(ClusterSettings(device="gpu", engine="vllm"), find_gpus()[:1], None)
 
 
 def test_only_visible_gpus_are_asked_for(gpus, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     asked = gpus(81000)
-    check_memory(ClusterSettings(device="gpu", engine="vllm"))
+    assert find_gpus() == [Gpu(81000 << 20, 81920 << 20, 9.0)]
     assert asked[0][-1] == "--id=3"
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError(), subprocess.TimeoutExpired("x", 20)])
 def test_without_nvidias_program_nothing_is_refused(gpus, error):
     gpus(error=error)
-    check_memory(ClusterSettings(device="gpu", engine="vllm"))
+    assert find_gpus() == []
+
+
+@pytest.mark.parametrize(
+    ("capability", "dtype", "chosen", "said"),
+    [
+        (
+            7.5,
+            "bfloat16",
+            None,
+            "vLLM needs 8.0 for cluster.dtype=bfloat16; set cluster.engine=h",
+        ),
+        (7.5, "float32", "FLASH_ATTN", "vLLM needs 8.0 for FLASH_ATTN; set cluster.engine=hf, or"),
+        (7.0, "float32", None, "vLLM needs 7.5 for cluster.dtype=float32; set cluster.engine=hf"),
+    ],
+)
+def test_gpus_that_are_too_old(capability, dtype, chosen, said):
+    old = Gpu(80 << 30, 80 << 30, capability)
+    with pytest.raises(UserError, match=f"GPU 0 has compute capability {capability}") as refused:
+        check_gpus(settings(dtype), [old], chosen)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    check_gpus(settings("float32"), [Gpu(80 << 30, 80 << 30, 7.5)], None)
+    check_gpus(settings("bfloat16"), [Gpu(80 << 30, 80 << 30, 8.0)], "FLASH_ATTN")
+
+
+def test_heads_divide_among_the_gpus_of_an_engine(model):
+    folder = model(hidden_size=896, num_attention_heads=14)
+    check_attention(folder, settings("float32", processes=2, tensor_parallel=2), None)
+    with pytest.raises(UserError, match="14 attention heads, which do not divide among"):
+        check_attention(folder, settings("float32", processes=4, tensor_parallel=4), None)

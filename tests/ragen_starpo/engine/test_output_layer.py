@@ -40,13 +40,13 @@ def test_scores_and_gradients_are_those_of_log_softmax(
     slopes = drawn(tokens), drawn(tokens)
     column = temperature[:, None] if own_temperatures else temperature
     expected = plain_scores(hidden, weight, bias[0] if bias else None, labels, column)
-    before = output_layer._AT_ONCE
-    output_layer._AT_ONCE = {"cpu": at_once}
+    before = output_layer.LOGITS_AT_ONCE
+    output_layer.LOGITS_AT_ONCE = {"cpu": at_once}
     try:
         found = score_labels(hidden, weight, bias[0] if bias else None, labels, temperature)
         gradients = torch.autograd.grad(found, inputs, slopes)
     finally:
-        output_layer._AT_ONCE = before
+        output_layer.LOGITS_AT_ONCE = before
     assert_close(found, expected, atol=1e-5, rtol=1e-5)
     assert_close(gradients, torch.autograd.grad(expected, inputs, slopes), atol=2e-4, rtol=1e-4)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_starpo.cli.run_files import describe_failure, describe_memory, follow_files
 from ragen_starpo.local.untrained import UntrainedWarning, find_reason
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
 
     from ragen_starpo.recipes.recipe import Recipe
-
-_POLL_SECONDS = 0.5
 
 
 class Tracker(AbstractContextManager[object], Protocol):
@@ -174,6 +173,8 @@ def print_progress(
     from ragen_bench.terminal.console import plain_console
     from ragen_starpo.local.run import iterations_done
 
+    # The line of memory.jsonl says it too, for both drivers.
+    logging.getLogger("ragen_starpo.memory").setLevel(logging.ERROR)
     failed: list[Tracker] = []
     bar = make_progress_bar(plain_console())
     with ExitStack() as contexts:
@@ -195,15 +196,10 @@ def print_progress(
             if "val/success" in line:
                 bar.console.print(f"Iteration {number}: held-out success {line['val/success']:.3f}")
 
-        def on_warning(line: JsonObject) -> None:
-            bar.console.print(line["text"], soft_wrap=True)
-
-        def on_failure(line: JsonObject) -> None:
-            message = (
-                f"Iteration {line['iteration']}: {line['groups']} groups were skipped because of "
-                f"failed episodes; the first error: {line['error']}"
+        def printing(describe: Callable[[JsonObject], str]) -> Callable[[JsonObject], None]:
+            return lambda line: bar.console.print(
+                describe(line), soft_wrap=True, markup=False, highlight=False
             )
-            bar.console.print(message, soft_wrap=True, markup=False)
 
         def on_timings(line: JsonObject) -> None:
             for tracker in (tracker for tracker in trackers if tracker not in failed):
@@ -214,9 +210,10 @@ def print_progress(
                     bar.console.print(str(error), soft_wrap=True, markup=False)
 
         callbacks = {
+            out / "memory.jsonl": printing(describe_memory),
             out / "metrics.jsonl": on_metrics,
-            out / "warnings.jsonl": on_warning,
-            out / "failures.jsonl": on_failure,
+            out / "warnings.jsonl": printing(lambda line: str(line["text"])),
+            out / "failures.jsonl": printing(describe_failure),
             out / "timings.jsonl": on_timings,
         }
         contexts.enter_context(follow_files(callbacks))
@@ -246,64 +243,6 @@ def read_iteration_metrics(run: Path, timing: JsonObject) -> dict[str, float]:
     seconds = {f"seconds/{phase}": value for phase, value in timing.items()}
     iteration = ("iteration", "seconds/iteration")
     return {name: value for name, value in {**metrics, **seconds}.items() if name not in iteration}
-
-
-@contextmanager
-def follow_files(callbacks: Mapping[Path, Callable[[JsonObject], None]]) -> Iterator[None]:
-    """Call a function with each line that is added to a file while the context lasts.
-
-    It is called in a thread; the file need not exist yet. A UserError in it, or a broken line,
-    ends the following and is raised at the end.
-    """
-    followers = [FileFollower(file, on_line) for file, on_line in callbacks.items()]
-    finished = threading.Event()
-    errors: list[UserError] = []
-
-    def follow() -> None:
-        last = False
-        try:
-            while not last:
-                last = finished.wait(_POLL_SECONDS)
-                for follower in followers:
-                    follower.read_new_lines()
-        except UserError as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=follow, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        finished.set()
-        thread.join()
-    for error in errors:
-        raise error
-
-
-class FileFollower:
-    """Calls a function with each whole line that is added to a file."""
-
-    def __init__(self, file: Path, on_line: Callable[[JsonObject], None]) -> None:
-        self._file, self._on_line = file, on_line
-        self._count, self._size = len(self._read_lines()), -1
-
-    def read_new_lines(self) -> None:
-        """Call the function with each new line."""
-        size = self._file.stat().st_size if self._file.exists() else 0
-        if size == self._size:
-            return
-        self._size = size
-        lines = self._read_lines()
-        # A resumed run drops the lines after its checkpoint.
-        self._count = min(self._count, len(lines))
-        for line in lines[self._count :]:
-            self._on_line(line)
-        self._count = len(lines)
-
-    def _read_lines(self) -> list[JsonObject]:
-        from ragen_bench.runs.json_lines import numbered
-
-        return [line for _, line in numbered(self._file)]
 
 
 def make_progress_bar(console: Console) -> Progress:

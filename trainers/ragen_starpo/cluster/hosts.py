@@ -27,9 +27,8 @@ ENGINES = {
 }
 """The servers of the sampling engines."""
 FORWARDED = (
-    *("abort_all_requests", "abort_request", "clear_kv_cache", "collective_rpc", "generate"),
-    *("get_master_address", "get_server_address", "launch_server"),
-    *("open_submission_gate", "play", "release_kv_cache", "resume_engine_generation"),
+    *("abort_all_requests", "clear_kv_cache", "collective_rpc", "generate", "get_master_address"),
+    *("get_server_address", "launch_server", "play", "release_kv_cache"),
     *("resume_generation", "resume_kv_cache", "set_global_steps", "sleep", "take"),
     *("wait_for_requests_to_drain", "wake_up"),
 )

@@ -7,12 +7,11 @@ import functools
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import ray
 
 from ragen_bench.errors import UserError, described
-from ragen_starpo.cluster.platform import environment
 from ragen_starpo.engine.computing import Device
 from ragen_starpo.recipes.sections import ClusterSettings
 
@@ -45,6 +44,19 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
             yield
         finally:
             ray.shutdown()
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables, and at the end restore all, also those that a library changed."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def check_address(address: str) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,21 @@ from ray.exceptions import RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.chat import today
 from ragen_starpo.cluster.hosts import start_players, start_servers
-from ragen_starpo.cluster.platform import check_version
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
-from ragen_starpo.cluster.vllm_checks import check_attention, check_memory, check_versions
+from ragen_starpo.cluster.vllm_checks import (
+    SUPPORTED_VERL,
+    check_attention,
+    check_gpus,
+    check_versions,
+)
 from ragen_starpo.engine.computing import Device, check_devices, device_here
+from ragen_starpo.engine.device_memory import find_gpus, host_memory
+from ragen_starpo.engine.memory import Placement
+from ragen_starpo.local.full_memory import explain_memory
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished, recorded_day
 from ragen_starpo.local.untrained import warn_if_untrained
 from ragen_starpo.recipes.recipe import Recipe
@@ -61,16 +71,18 @@ def train(
     config = verl_config(recipe, model_dir.resolve(), device, overrides)
     if recipe.cluster.engine == "vllm":
         chosen = config.actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend
-        check_attention(model_dir, recipe.cluster.dtype, chosen)
-        if address is None:
-            check_memory(recipe.cluster)
+        check_attention(model_dir, recipe.cluster, chosen)
+    memory = _place(recipe, device, config, address)
     if address is not None:
         check_address(address)
     with open_dict(config):
-        day = recorded_day(out) or today()
-        settings = json.dumps(recipe.as_json())
-        config.ragen = {"recipe": settings, "run": str(out.resolve()), "day": day}
-    with ray_session(recipe.cluster, device, address):
+        config.ragen = {
+            "recipe": json.dumps(recipe.as_json()),
+            "run": str(out.resolve()),
+            "day": recorded_day(out) or today(),
+            "memory": json.dumps(memory),
+        }
+    with ray_session(recipe.cluster, device, address), explain_memory(out):
         _run(config)
     # Not checked again: the file of a reward may have been edited meanwhile.
     run = TrainingDirectory(out)
@@ -89,6 +101,30 @@ def device_of(cluster: ClusterSettings, address: str | None) -> Device:
     if cluster.engine == "vllm":
         check_versions()
     return "cuda" if cluster.device == "gpu" else device_here()
+
+
+def _place(recipe: Recipe, device: Device, config: DictConfig, address: str | None) -> JsonObject:
+    """Return where the models will be, and the bytes that are free; check the GPUs for vLLM.
+
+    With an address no memory is known, as the machines may differ from this one.
+    """
+    cluster, verl = recipe.cluster, config.actor_rollout_ref
+    gpus = find_gpus()[: cluster.processes] if device == "cuda" and address is None else []
+    if cluster.engine == "vllm":
+        check_gpus(cluster, gpus, verl.rollout.engine_kwargs.vllm.attention_backend)
+    placement = Placement(
+        device,
+        cluster.engine,
+        ranks=cluster.nodes * cluster.processes,
+        here=cluster.processes if device == "cpu" else 1,
+        recomputes=verl.model.enable_gradient_checkpointing,
+        gpu=min((gpu.total for gpu in gpus), default=None),
+        cache=verl.rollout.engine_kwargs.vllm.kv_cache_memory_bytes,
+    )
+    available = min((gpu.free for gpu in gpus), default=None)
+    if device == "cpu" and address is None:
+        available = host_memory()
+    return {"placement": asdict(placement), "available": available}
 
 
 @ray.remote(num_cpus=1)
@@ -123,6 +159,16 @@ class Task:
             # Handles of actors that have names end with the last reference here.
             servers.clear()
             tq.close()
+
+
+def check_version() -> None:
+    """Raise UserError if another version of verl than the supported one is installed."""
+    installed = importlib.metadata.version("verl")
+    if installed != SUPPORTED_VERL:
+        raise UserError(
+            f"verl {installed} is installed, and {SUPPORTED_VERL} is supported: pip install "
+            f"verl=={SUPPORTED_VERL}"
+        )
 
 
 def _run(config: DictConfig) -> None:

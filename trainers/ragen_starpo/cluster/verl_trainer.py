@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -25,8 +26,9 @@ from ragen_starpo.cluster.names import TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import computing_of
+from ragen_starpo.engine.memory import Placement, check_memory
 from ragen_starpo.iteration import Clock, Iteration, run_iteration
-from ragen_starpo.local.run import TrainingDirectory
+from ragen_starpo.local.run import MEMORY, TrainingDirectory
 from ragen_starpo.local.train import resume_run
 from ragen_starpo.local.validation import held_out_metrics
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
@@ -44,8 +46,9 @@ _AHEAD = "ahead.pt"
 class VerlTrainer(PPOTrainerSync):
     """verl's synchronous trainer with the loop of `ragen_starpo.local.train`.
 
-    verl's configuration has the recipe as JSON in `ragen.recipe`, and the directory of the run
-    in `ragen.run`.
+    verl's configuration has the recipe as JSON in `ragen.recipe`, the place of the models and the
+    free memory in `ragen.memory`, and the directory of the run in `ragen.run`. UserError if the
+    model does not fit.
     """
 
     driver = "verl"
@@ -56,6 +59,10 @@ class VerlTrainer(PPOTrainerSync):
         vllm_replica.register()
         super().__init__(config)
         self.recipe = recipe_of_text(config.ragen.recipe)
+        place = json.loads(config.ragen.memory)
+        model_dir = Path(config.actor_rollout_ref.model.path)
+        placement = Placement(**place["placement"])
+        self._memory = check_memory(self.recipe, model_dir, placement, place["available"])
         self._learner: Learner | None = None
         self._next: QueuedRollouts | None = None
 
@@ -68,6 +75,7 @@ class VerlTrainer(PPOTrainerSync):
         run = TrainingDirectory(Path(self.config.ragen.run), self.recipe)
         if uses_day(self.tokenizer):
             run.record_day(self.config.ragen.day)
+        run.append(MEMORY, self._memory)
         loggers: Any = _tracking(self.config)
 
         def log(iteration: Iteration) -> None:

@@ -21,9 +21,13 @@ sys.modules.setdefault(_VLLM.__name__, _VLLM)
 
 from verl.workers.rollout.vllm_rollout.vllm_rollout import ServerAdapter  # noqa: E402
 
+_SMALL = 1 << 20
+"""Numbers of a tensor that keeps its dtype: routers, states and norms, some of which vLLM keeps in
+float32. It rounds the others itself."""
+
 
 class VLLMAdapter(ServerAdapter):
-    """verl's end of vLLM, with weights in the engine's dtype: half the bytes in 16 bits."""
+    """verl's end of vLLM, with large weights in the engine's dtype: half the bytes in 16 bits."""
 
     async def update_weights(self, weights: Any, *arguments: Any, **settings: Any) -> None:
         """Send all weights, pairs of name and tensor; vLLM would round them to the same values."""
@@ -34,7 +38,8 @@ class VLLMAdapter(ServerAdapter):
 def cast_weights(
     weights: Iterable[tuple[str, Tensor]], dtype: str
 ) -> Generator[tuple[str, Tensor], None, None]:
-    """Yield weights in a dtype by its name; tensors of integers keep theirs."""
+    """Yield weights in a dtype by its name; small tensors and those of integers keep theirs."""
     wanted: torch.dtype = getattr(torch, dtype)
     for name, tensor in weights:
-        yield name, tensor.to(wanted) if tensor.is_floating_point() else tensor
+        is_cast = tensor.is_floating_point() and tensor.numel() > _SMALL
+        yield name, tensor.to(wanted) if is_cast else tensor

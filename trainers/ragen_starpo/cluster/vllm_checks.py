@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import os
-import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster.platform import SUPPORTED_VERL
+from ragen_starpo.engine.device_memory import Gpu
 from ragen_starpo.engine.folders import check_folder
+from ragen_starpo.engine.memory import GIB
 from ragen_starpo.recipes.sections import ClusterSettings
 
+SUPPORTED_VERL = "0.9.1"
+"""The version of verl, whose engines and queue the trainer changes."""
 WITH_VLLM = {
     "verl": f"=={SUPPORTED_VERL}",
     "vllm": "==0.24.0",
@@ -50,6 +51,8 @@ _BACKENDS = {
     "TRITON_ATTN": _Attention("at least 32", lambda size: size >= 32, ("float32", "bfloat16")),
 }
 """Backends of vLLM 0.24.0 that its own choice tries in this order."""
+_LEAST = 7.5
+"""Smallest compute capability of a GPU that PyTorch for CUDA 13 runs on."""
 
 
 def check_versions() -> None:
@@ -68,17 +71,22 @@ def check_versions() -> None:
         )
 
 
-def check_attention(model_dir: Path, dtype: str, chosen: str | None) -> None:
-    """Raise UserError if vLLM has no attention for the model's heads in this dtype.
+def check_attention(model_dir: Path, cluster: ClusterSettings, chosen: str | None) -> None:
+    """Raise UserError if vLLM has no attention for the model's heads in `cluster.dtype`.
 
     Args:
         model_dir: Folder of the model.
-        dtype: The engine's dtype, `cluster.dtype`.
+        cluster: The settings.
         chosen: Name of the backend in verl's settings, None for vLLM's own choice.
     """
+    (heads, size), dtype = _read_heads(model_dir), cluster.dtype
+    if heads is not None and heads % cluster.tensor_parallel:
+        raise UserError(
+            f"the model has {heads} attention heads, which do not divide among the GPUs of "
+            f"cluster.tensor_parallel={cluster.tensor_parallel}; set it to a divisor of {heads}"
+        )
     if chosen is not None and chosen not in _BACKENDS:
         return
-    size = _head_size(model_dir)
     backends = [_BACKENDS[chosen]] if chosen else list(_BACKENDS.values())
     in_dtype = [backend for backend in backends if dtype in backend.dtypes]
     if not in_dtype:
@@ -95,44 +103,43 @@ def check_attention(model_dir: Path, dtype: str, chosen: str | None) -> None:
         )
 
 
-def check_memory(cluster: ClusterSettings) -> None:
-    """Raise UserError if other programs leave a GPU of this machine too little memory for vLLM.
+def check_gpus(cluster: ClusterSettings, gpus: Sequence[Gpu], chosen: str | None) -> None:
+    """Raise UserError if a GPU is too old for the settings, or other programs fill it.
 
-    Without `nvidia-smi` the memory is not checked: torch would open a context on each GPU.
+    Args:
+        cluster: The settings.
+        gpus: GPUs of this machine, one for each training process.
+        chosen: Name of the attention in verl's settings, None for vLLM's own choice.
     """
-    for index, (free, total) in enumerate(_gpu_memory()[: cluster.processes]):
-        if free < cluster.memory * total:
+    for index, gpu in enumerate(gpus):
+        least = 8.0 if cluster.dtype == "bfloat16" or chosen == "FLASH_ATTN" else _LEAST
+        if gpu.capability < least:
+            what = chosen if chosen == "FLASH_ATTN" else f"cluster.dtype={cluster.dtype}"
+            advice = "cluster.engine=hf"
+            if gpu.capability >= _LEAST:
+                advice += ", or cluster.dtype=float32 without attention_backend=FLASH_ATTN"
             raise UserError(
-                f"GPU {index} has {free / 1024:.1f} of {total / 1024:.1f} GiB free, and "
-                f"cluster.memory={cluster.memory} gives vLLM {cluster.memory * total / 1024:.1f}; "
-                "end the other program on the GPU, or lower cluster.memory"
+                f"GPU {index} has compute capability {gpu.capability}, and vLLM needs {least} for "
+                f"{what}; set {advice}"
+            )
+        needed = cluster.memory * gpu.total
+        if gpu.free < needed:
+            raise UserError(
+                f"GPU {index} has {gpu.free / GIB:.1f} of {gpu.total / GIB:.1f} GiB free, and "
+                f"cluster.memory={cluster.memory} gives vLLM {needed / GIB:.1f}; end the other "
+                "program on the GPU, or lower cluster.memory"
             )
 
 
-def _gpu_memory() -> list[tuple[float, float]]:
-    """Return the free and total MiB of the visible GPUs; nothing if they cannot be queried."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    command = ["nvidia-smi", "--query-gpu=memory.free,memory.total"]
-    command += ["--format=csv,noheader,nounits", *([f"--id={visible}"] if visible else [])]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
-        rows = [line.split(",") for line in done.stdout.splitlines()]
-        return [(float(free), float(total)) for free, total in rows]
-    except (OSError, ValueError, subprocess.SubprocessError):
-        return []
-
-
-def _head_size(model_dir: Path) -> int | None:
-    """Return the channels of an attention head; None if the configuration has no such numbers."""
+def _read_heads(model_dir: Path) -> tuple[int | None, int | None]:
+    """Return the number of attention heads, and channels of each, None where unknown."""
     check_folder(model_dir)
     config = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
     config = config.get("text_config") or config
-    if config.get("head_dim"):
-        return int(config["head_dim"])
-    try:
-        return int(config["hidden_size"]) // int(config["num_attention_heads"])
-    except KeyError:
-        return None
+    heads, size = config.get("num_attention_heads"), config.get("head_dim")
+    if not size and heads and "hidden_size" in config:
+        size = config["hidden_size"] // heads
+    return heads, size
 
 
 def _installed_version(name: str) -> str | None:

@@ -24,7 +24,7 @@ from ragen_starpo.recipes.sections import LoraSettings
 Kind: TypeAlias = Literal["language_model", "value_model"]
 HEAD = "score"
 """transformers' name of a value head."""
-_BASE, _ADAPTER = ".base_layer.", ".lora_"
+_BASE, ADAPTER = ".base_layer.", ".lora_"
 _PREFIX = "base_model.model."
 _ADAPTABLE = (nn.Linear, nn.Embedding, Conv1D)
 
@@ -88,7 +88,7 @@ def merged_weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
     state = module.state_dict()
     for name, tensor in state.items():
         layer, base, kind = name.partition(_BASE)
-        if _ADAPTER in name:
+        if ADAPTER in name:
             continue
         weight = _gather(tensor)
         if base and kind == "weight":

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27}
+LOGITS_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27, "meta": 1 << 62}
 """Logits of a chunk by type of device; small products leave a GPU idle."""
 Temperature: TypeAlias = float | Tensor
 """Temperature of all tokens, or one for each, (tokens,)."""
@@ -37,6 +37,7 @@ class _LabelScores(torch.autograd.Function):
             normalised = torch.log_softmax(logits, dim=-1)
             scores[chunk, 0] = normalised.gather(-1, labels[chunk, None])[:, 0]
             scores[chunk, 1] = -torch.exp(normalised, out=logits).mul_(normalised).sum(-1)
+            del logits, normalised  # before the next chunk's
         context.save_for_backward(hidden, weight, bias, labels, scores)
         context.temperature = temperature
         return scores
@@ -68,6 +69,7 @@ class _LabelScores(torch.autograd.Function):
                 _add_product(of_weight, rounded, hidden[chunk])
             if of_bias is not None:
                 of_bias += gradient.sum(0)
+            del logits, normalised, probabilities, gradient, rounded  # before the next chunk's
         return (
             of_hidden,
             None if of_weight is None else of_weight.to(weight.dtype),
@@ -136,9 +138,10 @@ class OutputLayer:
         if self._request is None:
             return nn.functional.linear(hidden, weight, bias)
         places, labels, temperature = self._request
-        if torch.is_autocast_enabled(hidden.device.type):
+        device = hidden.device.type
+        if device != "meta" and torch.is_autocast_enabled(device):
             # The backward pass runs outside of autocast, and has to compute the same logits.
-            hidden = hidden.to(torch.get_autocast_dtype(hidden.device.type))
+            hidden = hidden.to(torch.get_autocast_dtype(device))
         chosen = hidden.flatten(0, 1).index_select(0, places)
         return torch.stack(score_labels(chosen, weight, bias, labels, temperature), 1)
 
@@ -180,7 +183,7 @@ class _BackboneOutput:
 
 
 def _chunks(tokens: int, weight: Tensor) -> Iterator[slice]:
-    size = max(1, _AT_ONCE.get(weight.device.type, _AT_ONCE["cpu"]) // len(weight))
+    size = max(1, LOGITS_AT_ONCE.get(weight.device.type, LOGITS_AT_ONCE["cpu"]) // len(weight))
     for start in range(0, tokens, size):
         yield slice(start, start + size)
 

@@ -36,6 +36,7 @@ _RECIPE = "recipe.json"
 _DRIVER = "driver.txt"
 _START = "start.json"
 _DATE = "date"
+MEMORY = "memory.jsonl"
 
 
 class TrainingDirectory:
@@ -45,6 +46,7 @@ class TrainingDirectory:
     - `metrics.jsonl`: a line per iteration, which depends on the settings alone.
     - `start.json`: the held-out metrics of the initial model, and the date that the chat template
       writes, if it writes one.
+    - `memory.jsonl`: the estimate of its memory, a line per start.
     - `timings.jsonl`: the seconds of each iteration.
     - `warnings.jsonl`: the echo trap's warnings.
     - `failures.jsonl`: a line per iteration that dropped groups for failed episodes.

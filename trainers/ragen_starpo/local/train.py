@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
@@ -18,8 +17,13 @@ from ragen_starpo.diagnostics.monitor import (
     EchoTrapMonitor,
     TrapWarning,
 )
+from ragen_starpo.engine.computing import device_here
+from ragen_starpo.engine.device_memory import host_memory
+from ragen_starpo.engine.memory import Placement, check_memory
 from ragen_starpo.iteration import Clock, Iteration
+from ragen_starpo.local.full_memory import explain_memory
 from ragen_starpo.local.run import (
+    MEMORY,
     TrainingDirectory,
     check_run,
     is_finished,
@@ -76,19 +80,22 @@ def train(
         dropped all groups.
 
     Raises:
-        UserError: The directory, the model or an environment is not usable; and as
-            `resume_run` does.
+        UserError: The directory, the model or an environment is not usable, or the model does
+            not fit into the device's memory; and as `resume_run` does.
     """
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
     if is_finished(out, recipe.iterations):
         run = TrainingDirectory(out, recipe)
     else:
-        with explain_memory():
+        available = torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else host_memory()
+        memory = check_memory(recipe, folder, Placement(device_here()), available)
+        with explain_memory(out):
             trainer = Trainer(folder, recipe, recorded_day(out))
         # Last, so that a mistake leaves no directory that would block the corrected command.
         run = TrainingDirectory(out, recipe)
         run.record_day(trainer.day)
+        run.append(MEMORY, memory)
         resume_run(recipe, trainer, run, on_iteration)
     warn_if_untrained(run.lines("metrics.jsonl"))
     return run
@@ -103,20 +110,8 @@ def resume_run(
     kept nothing for too many iterations, or a confirmed warning ends the run; `final/` is
     written in both cases. Or if another process writes the run, or another driver did.
     """
-    with run.lock(), explain_memory():
+    with run.lock(), explain_memory(run.path):
         _iterate(recipe, trainer, run, on_iteration)
-
-
-@contextmanager
-def explain_memory() -> Iterator[None]:
-    """Turn an error of a device whose memory is full into a UserError, of a Ray process too."""
-    try:
-        yield
-    except torch.OutOfMemoryError as error:
-        raise UserError(
-            "the device's memory is full; lower micro_batch or micro_batch_tokens, with which the "
-            "run goes on from its latest checkpoint, or begin another run with lora.rank"
-        ) from error
 
 
 def _iterate(

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ragen_starpo.cluster import platform
+from ragen_starpo.cluster.ray_session import environment
 from tests.ragen_starpo.verl_process import ONE_PROCESS
 
 
@@ -14,7 +14,7 @@ def test_variables_are_taken_back_after_an_error(monkeypatch):
     before = dict(os.environ)
 
     def fails():
-        with platform.environment(ONE_PROCESS):
+        with environment(ONE_PROCESS):
             assert (os.environ["RANK"], os.environ["WORLD_SIZE"]) == ("0", "1")
             raise ArithmeticError
 

@@ -1,0 +1,244 @@
+"""An estimate of a run's memory, which is compared with the device's before the run starts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
+from ragen_bench.suites import env_id
+from ragen_starpo.engine.computing import Device, computing_of
+from ragen_starpo.engine.folders import check_folder
+from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.episodes import training_env
+
+if TYPE_CHECKING:
+    from ragen_starpo.engine.model_memory import ModelMemory
+
+LOG = logging.getLogger("ragen_starpo.memory")
+GIB = 1 << 30
+_PROMPT, _OBSERVATION = 400, 100
+"""Assumed tokens of a first prompt, and of each further observation."""
+_COLUMNS = 256
+"""Keys and values grow by this many tokens."""
+_SLOTS = 64
+"""Concurrent episodes of a validation by `ragen-train local`."""
+_PROCESSES, _A_RANK = int(1.8 * GIB), int(0.9 * GIB)
+"""Memory of verl's processes on a host, measured, and of those of each training process."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the models of a run are.
+
+    Attributes:
+        device: The device.
+        engine: Who samples: another copy of the model in the same process (`local`), or an engine
+            of verl.
+        ranks: Training processes, which share the weights and optimisers.
+        here: Those of them that share a memory: one on a GPU, all of a node on a CPU.
+        recomputes: Whether activations are computed again (verl's gradient checkpointing).
+        gpu: Bytes of a GPU; None if they are not known.
+        cache: Bytes of vLLM's cache; None for what its fraction of the GPU leaves.
+    """
+
+    device: Device
+    engine: Literal["local", "hf", "vllm"] = "local"
+    ranks: int = 1
+    here: int = 1
+    recomputes: bool = False
+    gpu: int | None = None
+    cache: int | None = None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Bytes of a memory that a run takes.
+
+    Attributes:
+        kept: Weights and optimisers by model, and what else is always there.
+        phases: Bytes on top of them in each phase; phases alternate.
+        certain: Bytes of weights, optimisers, gradients and vLLM, which need no assumption.
+        micro_batch: Rows and tokens per row of a micro-batch of the longest trajectories.
+    """
+
+    kept: Mapping[str, int]
+    phases: Mapping[str, int]
+    certain: int
+    micro_batch: tuple[int, int]
+
+    @property
+    def total(self) -> int:
+        """The estimated peak."""
+        return sum(self.kept.values()) + max(self.phases.values())
+
+
+def estimate_memory(recipe: Recipe, model_dir: Path, placement: Placement) -> Estimate:
+    """Return the memory that a run of a recipe takes; UserError if the folder has no model.
+
+    The longest possible trajectories are assumed, with prompts and observations of usual
+    lengths. CUDA's context, about half a GiB for each process, is not counted.
+    """
+    # Imports transformers' models, which takes seconds.
+    from ragen_starpo.engine.model_memory import measure_model, read_context
+
+    check_folder(model_dir)
+    device, ranks, here = placement.device, placement.ranks, placement.here
+    longest = _count_tokens(recipe, recipe.rollouts.context or read_context(model_dir))
+    shape = _micro_batch(recipe, longest, ranks)
+    dtype = computing_of(recipe, device).dtype
+    policy = measure_model("language_model", model_dir, recipe.lora, dtype, shape, device)
+    models = {"policy": policy}
+    if recipe.has_critic:
+        lora = recipe.critic_lora
+        models["critic"] = measure_model("value_model", model_dir, lora, dtype, shape, device)
+    kept = {n: (one.weights + 2 * one.trained) * here // ranks for n, one in models.items()}
+    is_local = placement.engine == "local"
+    # verl leaves a reference on the host, and with adapters it is the model without them.
+    if recipe.loss.kl and (is_local or (device == "cpu" and recipe.lora is None)):
+        kept["reference"] = policy.base * here // ranks
+    if placement.engine != "vllm":
+        kept["sampling model"] = policy.base * here
+    gradients = max(one.trained * here // ranks for one in models.values())
+    passes = (
+        one.trained // ranks
+        + one.update(recomputes=placement.recomputes)
+        # verl gathers the weights of a layer at a time.
+        + (one.rounded if is_local else one.gathered)
+        for one in models.values()
+    )
+    phases = {"update": max(passes) * here, **_rollouts(recipe, placement, policy, longest)}
+    engine = "vLLM" if placement.engine == "vllm" else "rollouts"
+    if placement.engine == "vllm" and not recipe.cluster.sleep:
+        kept[engine] = phases.pop(engine)
+    certain = sum(kept.values()) + max(gradients, phases.get("vLLM", 0))
+    if recipe.cluster.ahead and engine in phases:
+        kept[engine] = phases.pop(engine)
+    if device == "cpu" and not is_local:
+        kept["processes"] = _PROCESSES + _A_RANK * here
+    return Estimate(kept, phases, certain, shape)
+
+
+def check_memory(
+    recipe: Recipe, model_dir: Path, placement: Placement, available: int | None
+) -> JsonObject:
+    """Return the estimate of a run's memory for its record.
+
+    UserError if the certain part exceeds the available bytes; a warning if the estimate does.
+    """
+    estimate = estimate_memory(recipe, model_dir, placement)
+    record: JsonObject = {**asdict(estimate), "total": estimate.total, "available": available}
+    if available is not None and estimate.total > available:
+        record["advice"] = _advise_phase(recipe, estimate, placement)
+        _report(recipe, estimate, placement, available)
+    return record
+
+
+def _report(recipe: Recipe, estimate: Estimate, placement: Placement, available: int) -> None:
+    place = "the GPU" if placement.device == "cuda" else "this machine"
+    parts = {**estimate.kept, **estimate.phases}
+    listed = ", ".join(f"{name} {size / GIB:.1f}" for name, size in parts.items() if size)
+    if estimate.certain > available:
+        raise UserError(
+            f"the model does not fit: weights, gradients, optimiser and engine take at least "
+            f"{estimate.certain / GIB:.1f} GiB, and {place} has {available / GIB:.1f} free "
+            f"({listed}); {_advise_models(recipe, placement)}"
+        )
+    LOG.warning(
+        "an estimate of %.1f GiB exceeds the %.1f that %s has free (%s); if it gets full, %s",
+        *(estimate.total / GIB, available / GIB, place, listed),
+        _advise_phase(recipe, estimate, placement),
+    )
+
+
+def _rollouts(
+    recipe: Recipe, placement: Placement, policy: ModelMemory, longest: int
+) -> dict[str, int]:
+    """Return the bytes of rollouts, and of the transfer of weights."""
+    cluster, here = recipe.cluster, placement.here
+    played = recipe.rollouts.instances * recipe.rollouts.samples
+    rows = -(-played * here // placement.ranks)
+    if placement.engine == "vllm":
+        # Its weights and cache have the engine's dtype, the measured ones float32.
+        scale = 1 if cluster.dtype == "float32" else 2
+        weights = policy.base // (scale * cluster.tensor_parallel)
+        if placement.cache is not None:
+            return {"vLLM": weights + placement.cache}
+        if placement.gpu is not None:
+            return {"vLLM": int(cluster.memory * placement.gpu)}
+        return {"vLLM": weights + rows * longest * policy.cache // scale}
+    a_row = -(-longest // _COLUMNS) * _COLUMNS * policy.cache + 3 * policy.logits
+    phases = {"rollouts": rows * a_row}
+    if placement.engine == "local":
+        phases["transfer"] = policy.state
+        if recipe.validation.every:
+            phases["validation"] = policy.base + min(rows, _SLOTS) * a_row
+    elif placement.device == "cpu":
+        # In the sender, and in Ray's store.
+        phases["transfer"] = 2 * here * policy.state
+    return phases
+
+
+def _count_tokens(recipe: Recipe, context: int | None) -> int:
+    """Return the tokens of the longest sequence that is learned from."""
+    rollouts = recipe.rollouts
+    turns = max(
+        training_env(
+            env_id(env), "train", recipe.response_format, recipe.environment
+        ).budget.max_turns
+        for env in recipe.envs
+    )
+    if rollouts.history is not None:
+        turns = min(turns, rollouts.history + 1)
+    tokens = _PROMPT + turns * (rollouts.max_tokens + _OBSERVATION)
+    return min(tokens, context or tokens)
+
+
+def _micro_batch(recipe: Recipe, longest: int, ranks: int) -> tuple[int, int]:
+    """Return the rows and tokens per row of a micro-batch."""
+    most = max(1, recipe.mini_batch // ranks)
+    if recipe.micro_batch_tokens is None:
+        return min(recipe.micro_batch, most), longest
+    rows = max(1, recipe.micro_batch_tokens // longest)
+    if rows > most:
+        return most, longest
+    # Shorter trajectories fill a micro-batch.
+    return rows, max(longest, recipe.micro_batch_tokens // rows)
+
+
+def _advise_models(recipe: Recipe, placement: Placement) -> str:
+    """Return the settings that shrink weights, optimisers and vLLM."""
+    advice = []
+    if recipe.lora is None:
+        adapters = "lora.rank=64" + (" and lora.critic=true" if recipe.has_critic else "")
+        advice.append(f"train adapters by {adapters}")
+    elif recipe.has_critic and not recipe.lora.critic:
+        advice.append("set lora.critic=true")
+    if placement.engine == "vllm":
+        advice.append("lower cluster.memory or vLLM's kv_cache_memory_bytes")
+    if recipe.has_critic:
+        advice.append("set an advantage.estimator without a critic, as grpo")
+    if placement.engine != "local" and placement.device == "cuda":
+        advice.append("raise cluster.processes")
+    return ", ".join([*advice, "or choose a smaller model"])
+
+
+def _advise_phase(recipe: Recipe, estimate: Estimate, placement: Placement) -> str:
+    """Return the settings that shrink the largest phase."""
+    largest = max(estimate.phases, key=lambda name: estimate.phases[name])
+    if largest == "update":
+        size = "micro_batch" if recipe.micro_batch_tokens is None else "micro_batch_tokens"
+        advice = f"lower {size}"
+        is_on_gpus = placement.engine != "local" and placement.device == "cuda"
+        if is_on_gpus and recipe.cluster.dtype == "float32":
+            advice += " or set cluster.dtype=bfloat16"
+        return advice
+    if largest == "rollouts":
+        return "lower rollouts.context, rollouts.instances or rollouts.samples"
+    if largest == "vLLM":
+        return "lower cluster.memory or vLLM's kv_cache_memory_bytes"
+    return _advise_models(recipe, placement)

@@ -1,0 +1,63 @@
+"""Errors of a full memory, in this process or in another, as one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from ragen_bench.errors import UserError
+from ragen_starpo.local.run import iterations_done
+
+_SMALLER = (
+    "lower micro_batch or micro_batch_tokens, with which the run goes on, or begin another run "
+    "with lora.rank"
+)
+_ENGINE = (
+    "lower cluster.memory if the policy needs the GPU's memory, or raise it or lower "
+    "rollouts.context if vLLM does"
+)
+_SIGNS = {
+    "CUDA out of memory": ("the GPU's memory is full", _SMALLER),
+    "CUDA error: out of memory": ("the GPU's memory is full", _SMALLER),
+    "OutOfMemoryError": ("the memory is full", _SMALLER),
+    "can't allocate memory": ("this machine's memory is full", _SMALLER),
+    "low on memory": ("this machine's memory is full", _SMALLER),
+    "No available memory for the cache blocks": ("vLLM has no memory for its cache", _ENGINE),
+    "larger than the available KV cache memory": ("vLLM has no room for one trajectory", _ENGINE),
+    "less than desired GPU memory utilization": ("vLLM finds too little free memory", _ENGINE),
+    "Engine core initialization failed": (
+        "vLLM's engine does not start",
+        "its error is in Ray's logs, worker-*.err in /tmp/ray/session_latest/logs; if memory is "
+        f"short, {_ENGINE}",
+    ),
+}
+"""Texts of errors of torch, Ray and vLLM: the line's beginning, and the setting to change.
+
+An engine's own process reports its error as text.
+"""
+
+
+@contextmanager
+def explain_memory(run: Path) -> Iterator[None]:
+    """Turn an error of a full memory into a UserError that names the latest checkpoint.
+
+    Args:
+        run: Directory of the run.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        if isinstance(error, torch.OutOfMemoryError | MemoryError):
+            text = f"OutOfMemoryError: {text}"
+        for sign, (problem, advice) in _SIGNS.items():
+            if sign in text:
+                done = iterations_done(run)
+                kept = f"the checkpoint of iteration {done} is kept" if done else "no checkpoint"
+                raise UserError(f"{problem} ({kept}); {advice}", exit_code=1) from error
+        raise
