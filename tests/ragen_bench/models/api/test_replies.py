@@ -7,6 +7,10 @@ import pytest
 from ragen_bench.models import Completion
 from ragen_bench.models.api.errors import ErrorInReplyError, RetryableError
 from ragen_bench.models.api.response import read_completion
+from ragen_bench.run import Run
+from tests.ragen_bench.cli.command import run
+
+from . import hosted
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 6}
 TEXT = {"type": "text", "text": "Up"}
@@ -235,3 +239,22 @@ def test_calls_wherever_servers_put_them(message):
     body = reply({"content": None, **message}, "tool_calls")
     text = '<tool_call>{"name": "act", "arguments": {"action": "Up"}}</tool_call>'
     assert read_completion(body, "", calls=True) == Completion(text, 7, 6)
+
+
+@pytest.mark.slow
+def test_estimated_tokens_are_marked_in_the_record_alone(tmp_path):
+    game = ["--env", "Bandit-v0", "--limit", "2"]
+    with hosted.running() as stub:
+        whole = stub.said
+        for name, usage in (("counted", USAGE), ("estimated", {"prompt_tokens": 7})):
+            stub.said = lambda usage=usage: {**whole(), "usage": usage}
+            command = ["evaluate", f"openai/{hosted.NAME}", *game, "--out", name]
+            assert run(*command, "--base-url", stub.url, cwd=tmp_path).returncode == 0
+    for name, tokens in (("counted", 6), ("estimated", 9)):
+        lines = (tmp_path / name / "episodes.jsonl").read_text().splitlines()
+        turns = [turn for line in lines for turn in json.loads(line)["turns"]]
+        marks = [turn.get("tokens_estimated") for turn in turns]
+        assert marks == [True if name == "estimated" else None] * 2
+        assert {turn["completion_tokens"] for turn in turns} == {tokens}
+        assert len(Run(tmp_path / name).episodes) == 2
+        assert run("analyse", name, cwd=tmp_path).returncode == 0
