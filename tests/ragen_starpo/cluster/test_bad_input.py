@@ -105,6 +105,7 @@ def test_settings(refused, settings, said):
         ("actor_rollout_ref.rollout.name=sglang", "cluster.engine"),
         ("actor_rollout_ref.rollout.val_kwargs.temperature=1", "validation.temperature"),
         ("critic.cliprange_value=.1", "loss.value_clip"),
+        ("reward.reward_kwargs.overlong_buffer_cfg.len=9", "shaping.overlong_buffer"),
         ("trainer.save_freq=5", "checkpoint_every"),
         ("trainer.nnodes=2", "cluster.nodes"),
     ],

@@ -23,8 +23,8 @@ class UntrainedWarning(UserWarning):
 
 
 def has_learned(line: JsonObject) -> bool:
-    """Return whether an iteration took a step, from its line of metrics."""
-    return bool(line.get("trained_tokens", line["filter/kept"]))
+    """Return whether an iteration took a step, from its line of metrics; True if it is silent."""
+    return bool(line.get("trained_tokens", line.get("filter/kept", 1)))
 
 
 def find_reason(lines: Iterable[JsonObject]) -> str | None:
@@ -32,7 +32,7 @@ def find_reason(lines: Iterable[JsonObject]) -> str | None:
     played = list(lines)
     if not played or any(map(has_learned, played)):
         return None
-    return NO_TOKENS if any(line["filter/kept"] for line in played) else NO_STEPS
+    return NO_TOKENS if any(line.get("filter/kept") for line in played) else NO_STEPS
 
 
 def warn_if_untrained(lines: Iterable[JsonObject]) -> None:
