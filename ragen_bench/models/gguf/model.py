@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import json
 import mmap
 import re
 import secrets
+import struct
 from collections.abc import Sequence
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -37,11 +40,15 @@ CONTEXT = 16384
 _NAME = "gguf"
 _MAGIC = b"GGUF"
 _TEMPLATE = b"tokenizer.chat_template"
+_HEADER, _TEXT = struct.Struct("<IQ"), b"\x08\0\0\0"
+"""Type and length of a value in the metadata, and the type of texts."""
 _METADATA = 1 << 28
 """Bytes at the beginning of the file in which metadata are searched."""
 _MARK = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 """What may be a token that llama.cpp leaves out of a text."""
-_DAY = 86400.0
+_SECONDS_A_DAY = 86400.0
+_CLOCK = "strftime_now"
+_DATE = re.compile(rf"{_CLOCK}\(\s*(['\"])(.*?)\1\s*\)")
 
 
 class GGUFModel:
@@ -71,20 +78,45 @@ class GGUFModel:
                     raise UserError(
                         f"{str(file)!r} has no chat template; evaluate an instruction-tuned model"
                     )
+                self._template = _read_template(data)
+        self._threads = threads
+        self._start(datetime.now().astimezone().date().isoformat())
+
+    def _start(self, day: str) -> None:
+        """Start the server, with a template that writes this date."""
+        self._day = day
+        template = write_day(self._template, day) if _CLOCK in self._template else ""
         key = secrets.token_hex()
-        self._server = _start_server(self._file, key, threads)
+        self._server = _start_server(self._file, key, self._threads, template)
         url = f"{self._server.listening_address}/v1"
-        options = ServerOptions(base_url=url, concurrency=1, timeout=_DAY, retries=0)
+        options = ServerOptions(base_url=url, concurrency=1, timeout=_SECONDS_A_DAY, retries=0)
         self._model = _ServedModel(_NAME, options, key)
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for the user on how the model is asked."""
+        moving = f"{_CLOCK}(" in write_day(self._template, self._day)
+        note = "the chat template writes the date in a way that a run cannot fix; finish it today"
+        return [*([note] if moving else []), *self._model.notes]
+
+    def resume(self, identity: JsonObject) -> None:
+        """Ask as a recorded run did, on its date."""
+        day = identity.get("date")
+        if isinstance(day, str) and day != self._day:
+            self._start(day)
+        self._model.resume(identity)
 
     def identity(self) -> JsonObject:
         """Return a hash of the file, the context and the engine's version."""
         with self._file.open("rb") as content:
             digest = hashlib.file_digest(content, "sha256").hexdigest()
+        served = self._model.identity()
         return {
             "fingerprint": digest[:16],
             "context": self._model.context,
             "engine": f"xllamacpp {importlib.metadata.version('xllamacpp')}",
+            **({"date": self._day} if _CLOCK in self._template else {}),
+            **{name: value for name, value in served.items() if name == "system_message"},
         }
 
     def probe(self) -> str:
@@ -132,11 +164,34 @@ class _ServedModel(OpenAIModel):
         return content
 
 
-def _start_server(file: Path, key: str, threads: int | None) -> xllamacpp.Server:
+def _read_template(data: mmap.mmap) -> str:
+    """Return the chat template in the metadata of a file."""
+    place = -1
+    while (place := data.find(_TEMPLATE, place + 1, _METADATA)) >= 0:
+        start = place + len(_TEMPLATE)
+        header = data[start : start + _HEADER.size]
+        if len(header) == _HEADER.size and header.startswith(_TEXT):
+            _, length = _HEADER.unpack(header)
+            start += _HEADER.size
+            return data[start : start + length].decode("utf-8", "replace")
+    return ""
+
+
+def write_day(template: str, day: str) -> str:
+    """Return a template that writes a date where it would ask for today's."""
+    moment = datetime.fromisoformat(day)
+    return _DATE.sub(lambda call: json.dumps(moment.strftime(call[2])), template)
+
+
+def _start_server(
+    file: Path, key: str, threads: int | None, template: str = ""
+) -> xllamacpp.Server:
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
     params.model_alias = {_NAME}
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
+    if template:
+        params.chat_template = template
     params.ui = params.endpoint_slots = False
     params.n_ctx, params.n_parallel, params.cache_prompt = CONTEXT, 1, False
     params.warmup, params.verbosity = False, -1

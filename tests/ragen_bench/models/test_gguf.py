@@ -4,6 +4,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import gymnasium
@@ -13,7 +14,8 @@ import xllamacpp
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all, resolve
-from ragen_bench.models.gguf.model import GGUFModel
+from ragen_bench.models.gguf import model as model_module
+from ragen_bench.models.gguf.model import GGUFModel, write_day
 from ragen_bench.models.prompt import conversation
 from ragen_envs.core.tool_calls import Call, as_text
 from tests.ragen_bench.cli.command import run
@@ -69,6 +71,26 @@ def test_identity_and_probe(gguf):
     identity = gguf.identity()
     assert identity.pop("engine").startswith("xllamacpp 2")
     assert identity == {"fingerprint": "b179c9523d0e6a0f", "context": 8192}
+
+
+def test_the_date_of_a_template_is_that_of_the_run(monkeypatch):
+    user = [{"role": "user", "content": "Go"}]
+    read = model_module._read_template
+    texts = []
+    clock = "{{ strftime_now('%d %b') }} {{ strftime_now(\"%Y\") }};"
+    monkeypatch.setattr(model_module, "_read_template", lambda data: clock + read(data))
+    model = GGUFModel(str(llama.gguf_file()), threads=1)
+    today = model.identity()["date"]
+    assert today == datetime.now().astimezone().date().isoformat()
+    assert model.notes == []
+    for day in ("2031-02-03", "2031-02-04"):
+        model.resume({"date": day})
+        assert model.identity()["date"] == day
+        texts.append(model._model._render(user, []))
+    assert [text.partition(";")[0] for text in texts] == ["03 Feb 2031", "04 Feb 2031"]
+    assert texts[0].partition(";")[2] == texts[1].partition(";")[2]
+    assert "user\nGo" in texts[0]
+    assert write_day("{{ strftime_now(form) }}", "2031-02-03") == "{{ strftime_now(form) }}"
 
 
 def test_the_server_refuses_other_keys(gguf):
