@@ -103,7 +103,10 @@ class _StepGraph:
 
 @contextmanager
 def _refusing_waits() -> Iterator[None]:
-    """Raise RuntimeError where the host would wait for the device, which no graph can."""
+    """Raise RuntimeError where the host would wait for the device, which no graph can.
+
+    torch has one such mode for all threads of a process; it lasts for one step here.
+    """
     before = torch.cuda.get_sync_debug_mode()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it is a prototype, once per process
