@@ -50,6 +50,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     top_p: float = Default.top_p,
     max_tokens: int | None = Default.max_tokens,
     format: str | None = Default.format,
+    thinking_marks: str | None = Default.thinking_marks,
     history: str | int = Default.history,
     constrain: bool = Default.constrain,
     pictures: bool = Default.pictures,
@@ -92,6 +93,8 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         max_tokens: Tokens per response; None for the suite's limit.
         format: Response format, "think", "answer", "plain" or "tools"; None for the environments'
             default.
+        thinking_marks: Marks of the model's thoughts, a name or "OPEN CLOSE"; None for those of its
+            chat template.
         history: Past turns in the prompt: "full", "none" or a number.
         constrain: Constrain decoding to the format.
         pictures: Show boards as pictures instead of text.
@@ -161,6 +164,7 @@ def load_model(console: Console, evaluation: Evaluation, path: Path | None = Non
             evaluation.opponent,
             evaluation.random_player,
             evaluation.isolation,
+            evaluation.thinking_marks,
         )
 
 

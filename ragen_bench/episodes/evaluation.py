@@ -46,6 +46,7 @@ class Evaluation:
         server: Connection to the model's server, if it has one; not recorded.
         random_player: Random baseline of third-party environments that list no actions.
         isolation: Where agents of the user's own run; not recorded.
+        thinking_marks: Marks of the model's thoughts; "" for those of its template.
         draw: Draw of the drawn split; None for other splits, and before the announcement.
         on_error: How episodes count that a server left unfinished.
     """
@@ -70,6 +71,7 @@ class Evaluation:
     draw: Draw | None = None
     pictures: bool = False
     on_error: OnError = "exclude"
+    thinking_marks: str = ""
 
     @property
     def sampling(self) -> Sampling:

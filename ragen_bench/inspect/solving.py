@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from inspect_ai.model import (
     ChatMessage,
@@ -21,7 +21,8 @@ from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Completion, Finish, Message
 from ragen_bench.models.prompt import History
-from ragen_bench.models.reasoning import stop_text
+from ragen_bench.models.reasoning import cut_at_stop, read_thoughts, stop_text
+from ragen_bench.models.thinking_marks import THINK, ThinkingMarks, parse_marks
 from ragen_bench.suites import EnvPool
 from ragen_envs.core.protocol import STOP, AnswerFormat
 
@@ -43,13 +44,15 @@ class BrokenOffError(RuntimeError):
 
 
 @solver
-def play(history: History = None, seed: int = 0) -> Solver:
+def play(history: History = None, seed: int = 0, thinking_marks: str = "") -> Solver:
     """Play an episode with the model. Epoch N is the harness's sample N - 1.
 
     Args:
         history: Number of past turns in the prompt; None for all.
         seed: Seed of the environments' noise.
+        thinking_marks: Marks of the model's thoughts; "" for the default ones.
     """
+    marks = parse_marks(thinking_marks) if thinking_marks else THINK
     pools: dict[AnswerFormat, EnvPool] = _Pools()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -61,7 +64,8 @@ def play(history: History = None, seed: int = 0) -> Solver:
         try:
             while not episode.over:
                 asked = list(_as_chat(episode.request().messages, state.messages))
-                state, completion = await _ask(state, asked, generate, form)
+                read = partial(read_completion, response_format=form, marks=marks)
+                state, completion = await _ask(state, asked, generate, read)
                 episode.take(completion)
         except BaseException as error:
             # Scored as unsolved, like an episode that exceeds the model's context. A limit may
@@ -81,7 +85,10 @@ def play(history: History = None, seed: int = 0) -> Solver:
 
 
 async def _ask(
-    state: TaskState, asked: list[ChatMessage], generate: Generate, form: AnswerFormat
+    state: TaskState,
+    asked: list[ChatMessage],
+    generate: Generate,
+    read: Callable[[ModelOutput], Completion],
 ) -> tuple[TaskState, Completion]:
     """Return the model's answer; one that was broken off is asked for again."""
     tries = 0
@@ -90,7 +97,7 @@ async def _ask(
         state.messages = [*asked]
         state = await generate(state, tool_calls="none")
         try:
-            return state, read_completion(state.output, form)
+            return state, read(state.output)
         except BrokenOffError:
             if tries == _TRIES:
                 raise
@@ -128,7 +135,9 @@ def _as_chat(messages: Sequence[Message], before: Sequence[ChatMessage]) -> Iter
             yield _ROLES[role](content=content)
 
 
-def read_completion(output: ModelOutput, response_format: AnswerFormat) -> Completion:
+def read_completion(
+    output: ModelOutput, response_format: AnswerFormat, marks: ThinkingMarks = THINK
+) -> Completion:
     """Convert a model's output to the harness's completion.
 
     The text is cut after the stop text, where the harness's engines stop. Reasoning that Inspect
@@ -150,13 +159,10 @@ def read_completion(output: ModelOutput, response_format: AnswerFormat) -> Compl
     completion = Completion(
         text, *tokens, finish, reasoning="\n".join(thought.reasoning for thought in thoughts)
     )
-    stop = stop_text(response_format, constrain=False)
-    if stop and stop in text:
-        ended = text[: text.index(stop) + len(stop)]
-        return replace(completion, text=ended, finish="stop")
     if output.stop_reason == "unknown" and STOP not in text:
         raise BrokenOffError(
             f"{output.model} sent an answer without a known reason for its end, most likely a "
             f"piece: {text[:_EXCERPT]!r}"
         )
-    return completion
+    completion = read_thoughts(completion, response_format, marks)
+    return cut_at_stop(completion, stop_text(response_format, constrain=False))

@@ -33,6 +33,8 @@ def quick(
     format: str | None = Default.format,
     history: str | int = Default.history,
     seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
 ) -> Task:
     """Bandit, Sokoban and FrozenLake in a few minutes.
 
@@ -43,6 +45,8 @@ def quick(
         format: Response format: "think", "answer" or "plain"; None for "think".
         history: Past turns in the prompt: "full", "none" or a number.
         seed: Seed of the environments' noise.
+        thinking_marks: Marks of the model's thoughts, a name or "OPEN CLOSE"; None for
+            `<think>` and `</think>`.
     """
     return _task(locals(), suite="quick")
 
@@ -55,6 +59,8 @@ def core(
     format: str | None = Default.format,
     history: str | int = Default.history,
     seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
 ) -> Task:
     """The families of the RAGEN paper, all held-out instances; see `quick` for the arguments."""
     return _task(locals(), suite="core")
@@ -68,6 +74,8 @@ def core_2(
     format: str | None = Default.format,
     history: str | int = Default.history,
     seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
 ) -> Task:
     """One environment of each of ten families; see `quick` for the arguments."""
     return _task(locals(), suite="core-2")
@@ -81,6 +89,8 @@ def full(
     format: str | None = Default.format,
     history: str | int = Default.history,
     seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
 ) -> Task:
     """Every environment, all held-out instances; see `quick` for the arguments."""
     return _task(locals(), suite="full")
@@ -95,6 +105,8 @@ def envs(
     format: str | None = Default.format,
     history: str | int = Default.history,
     seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
 ) -> Task:
     """Environments by their ids; see `quick` for the other arguments.
 
@@ -106,6 +118,7 @@ def envs(
         format: See `quick`; None for the environments' own format.
         history: See `quick`.
         seed: See `quick`.
+        thinking_marks: See `quick`.
     """
     if not env:
         raise PrerequisiteError("env is empty; name one or several environments")
@@ -139,7 +152,7 @@ def _task(arguments: JsonObject, suite: str | None = None) -> Task:
     ]
     return Task(
         dataset=MemoryDataset(samples, name=suite or "envs"),
-        solver=play(history=evaluation.history, seed=evaluation.seed),
+        solver=play(evaluation.history, evaluation.seed, evaluation.thinking_marks),
         scorer=figures_of_episode(),
         epochs=Epochs(evaluation.samples, ["mean", *pass_at]),
         config=GenerateConfig(temperature=sampling.temperature, max_tokens=sampling.max_tokens),

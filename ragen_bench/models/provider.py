@@ -67,11 +67,13 @@ class ModelSettings:
         server: Connection options; None if none was given.
         random_player: Player of `random` in environments that list no actions.
         isolation: Where an agent's code runs.
+        thinking_marks: Marks of the model's thoughts, see `--thinking-marks`; "" to find them.
     """
 
     server: ServerOptions | None = None
     random_player: RandomPlayer | None = None
     isolation: Isolation = IN_SUBPROCESS
+    thinking_marks: str = ""
 
     def concurrency_or(self, default: int) -> int:
         """Return `--concurrency`, or the provider's default."""
@@ -99,6 +101,7 @@ class Provider:
         top_p: Nucleus sampling is available (`--top-p`).
         seeded: Responses are sampled with the run's seed.
         served: The model is on a server, reached with `SERVER_OPTIONS`.
+        marks: The marks of its thoughts can be given (`--thinking-marks`).
         batched: Requests share forward passes, so `--concurrency` can change the rounding.
         user_code: The model is code of the user, which `--isolate` can sandbox.
         options: Connection options that apply; by default what `served` and `batched` imply.
@@ -117,6 +120,7 @@ class Provider:
     top_p: bool = False
     seeded: bool = True
     served: bool = False
+    marks: bool = False
     batched: bool = False
     user_code: bool = False
     options: tuple[str, ...] = ()
@@ -167,6 +171,7 @@ def resolve(
     server: ServerOptions | None = None,
     random_player: RandomPlayer | None = None,
     isolation: Isolation = IN_SUBPROCESS,
+    thinking_marks: str = "",
 ) -> Model:
     """Load a model by its name.
 
@@ -175,6 +180,7 @@ def resolve(
         server: Connection options of a model on a server; for a batched model, its concurrency.
         random_player: Player of `random` in environments that list no actions.
         isolation: Where an agent's code runs.
+        thinking_marks: Marks of the model's thoughts; "" for those of its template.
 
     Raises:
         UserError: The name has no known form, the model cannot be loaded, or its server does not
@@ -182,7 +188,7 @@ def resolve(
     """
     provider = find_provider(name)
     _warn_of_hidden(provider.name)
-    settings = ModelSettings(server, random_player, isolation)
+    settings = ModelSettings(server, random_player, isolation, thinking_marks)
     return provider.load(name.removeprefix(provider.prefix), settings)
 
 

@@ -44,18 +44,24 @@ def load(
     opponent: Opponent | None,
     random_player: RandomPlayer | None = None,
     isolation: Isolation = IN_SUBPROCESS,
+    thinking_marks: str = "",
 ) -> Model:
     """Load a model and its opponent, if any; two with the same name and server are loaded once.
 
     `random_player` plays for `random`, which then has no opponent; agents run in `isolation`.
+    `thinking_marks` are the model's, not those of another opponent.
     UserError as in `resolve`, for either model.
     """
     if opponent is None:
-        return resolve(name, server, random_player, isolation)
+        return resolve(name, server, random_player, isolation, thinking_marks)
     pair = [(name, server), (opponent.model, opponent.server)]
     # A server that cannot be reached should be reported before weights are loaded.
     order = sorted(dict.fromkeys(pair), key=lambda model: not find_provider(model[0]).served)
-    models = {model: resolve(*model, isolation=isolation) for model in order}
+    marks = {pair[0]: thinking_marks}
+    models = {
+        model: resolve(*model, isolation=isolation, thinking_marks=marks.get(model, ""))
+        for model in order
+    }
     return ModelPair(models[pair[0]], models[pair[1]], opponent.response_format)
 
 

@@ -18,6 +18,7 @@ from ragen_bench.models.api.options import OPPONENT_KEY, check_url, make_extra_b
 from ragen_bench.models.prompt import History
 from ragen_bench.models.provider import find_provider, prefixes_where
 from ragen_bench.models.random_player import import_random_player
+from ragen_bench.models.thinking_marks import parse_marks
 from ragen_bench.opponents.opponent import Opponent
 from ragen_bench.runs.schema import ON_ERROR
 from ragen_bench.settings.options import EvaluationOptions
@@ -61,6 +62,9 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
         _check_ability(options.model, "constrained", "--constrain")
     if options.top_p != 1:
         _check_ability(options.model, "top_p", "--top-p")
+    if options.thinking_marks is not None:
+        _check_ability(options.model, "marks", "--thinking-marks")
+        parse_marks(options.thinking_marks)
     opponent_format = written_form(response_format)
     if options.opponent_format is not None:
         opponent_format = response_format_of(options.opponent_format)
@@ -97,6 +101,7 @@ def build_evaluation(options: EvaluationOptions, command: str = "") -> Evaluatio
         draw=draw,
         pictures=options.pictures,
         on_error=on_error,
+        thinking_marks=options.thinking_marks or "",
     )
 
 

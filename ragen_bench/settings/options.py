@@ -89,6 +89,10 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
         str | None,
         Option("NAME", "think, answer, plain or tools (default: the model's own, else think)"),
     ] = None
+    thinking_marks: Annotated[
+        str | None,
+        Option("NAME", "marks of its thoughts, or 'OPEN CLOSE' (default: its template's)"),
+    ] = None
     history: Annotated[str, Option("N", "past turns in the prompt: full, none or a number")] = (
         "full"
     )

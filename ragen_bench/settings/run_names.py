@@ -47,14 +47,20 @@ def _name_settings(evaluation: Evaluation) -> Iterator[str]:
         yield "constrained"
     if evaluation.pictures:
         yield "pictures"
-    if evaluation.server and evaluation.server.extra_body:
-        yield f"body-{hashlib.sha256(evaluation.server.extra_body.encode()).hexdigest()[:8]}"
+    yield from _name_model_options(evaluation)
     yield from _name_scope(evaluation, suite)
     # Other models may resume a run with another concurrency.
     for side in (evaluation, evaluation.opponent):
         if side and side.server and find_provider(side.model).batched:
             yield f"concurrency{side.server.concurrency}"
             return
+
+
+def _name_model_options(evaluation: Evaluation) -> Iterator[str]:
+    if marks := evaluation.thinking_marks:
+        yield f"marks-{_slug(marks) or hashlib.sha256(marks.encode()).hexdigest()[:8]}"
+    if evaluation.server and evaluation.server.extra_body:
+        yield f"body-{hashlib.sha256(evaluation.server.extra_body.encode()).hexdigest()[:8]}"
 
 
 def _name_other_players(evaluation: Evaluation) -> Iterator[str]:

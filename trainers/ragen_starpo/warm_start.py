@@ -83,7 +83,9 @@ class Demonstrator:
             if labeler and labeler.list_actions(finished):
                 scene = labeler.build_scene(finished, labeler.read_state(game_env))
                 text = write_thought(scene, plan, stream)
-            response = format_answer(plan, self._format, text)
+            response = self._chat.reader.continue_opening(
+                format_answer(plan, self._format, text), on_tokens.ids
+            )
             ids = self._loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
             sampled = (*ids, *self._end)
             on_tokens.take(Sampled(sampled, (0.0,) * len(sampled), stopped=True))

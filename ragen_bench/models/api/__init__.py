@@ -14,12 +14,13 @@ from ragen_bench.models.provider import ModelSettings, provider
     constrained=True,
     top_p=True,
     served=True,
+    marks=True,
 )
 def load_openai(name: str, settings: ModelSettings) -> Model:
     """Connect to an OpenAI-compatible server, and check that it serves the model."""
     from ragen_bench.models.api.server_model import OpenAIModel
 
-    model = OpenAIModel(name, settings.server)
+    model = OpenAIModel(name, settings.server, thinking_marks=settings.thinking_marks)
     model.probe()
     return model
 
@@ -33,12 +34,13 @@ def load_openai(name: str, settings: ModelSettings) -> Model:
     top_p=True,
     seeded=False,
     served=True,
+    marks=True,
 )
 def load_anthropic(name: str, settings: ModelSettings) -> Model:
     """Connect to Anthropic's API."""
     from ragen_bench.models.api.any_llm_model import AnyLLMModel
 
-    return AnyLLMModel("anthropic", name, settings.server)
+    return AnyLLMModel("anthropic", name, settings.server, settings.thinking_marks)
 
 
 @provider(
@@ -49,9 +51,10 @@ def load_anthropic(name: str, settings: ModelSettings) -> Model:
     tools=True,
     top_p=True,
     served=True,
+    marks=True,
 )
 def load_google(name: str, settings: ModelSettings) -> Model:
     """Connect to Google's API."""
     from ragen_bench.models.api.any_llm_model import AnyLLMModel
 
-    return AnyLLMModel("google", name, settings.server)
+    return AnyLLMModel("google", name, settings.server, settings.thinking_marks)

@@ -71,7 +71,13 @@ class AnyLLMModel(ServerModel):
     is missing, or an option is invalid.
     """
 
-    def __init__(self, provider: str, name: str, options: ServerOptions | None = None) -> None:
+    def __init__(
+        self,
+        provider: str,
+        name: str,
+        options: ServerOptions | None = None,
+        thinking_marks: str = "",
+    ) -> None:
         self._protocol = _PROTOCOLS[provider]
         options = options or ServerOptions()
         url = check_url(
@@ -81,7 +87,7 @@ class AnyLLMModel(ServerModel):
         key = read_key(self._protocol.key_variable if variable == SERVER_KEY else variable)
         if not key.text:
             raise UserError(f"{url} wants a key: set {key.variable}")
-        super().__init__(name, options, url, key)
+        super().__init__(name, options, url, key, thinking_marks)
         self._effort = self.extra.get("reasoning_effort", "auto")
         if self._effort not in get_args(ReasoningEffort):
             levels = ", ".join(get_args(ReasoningEffort))

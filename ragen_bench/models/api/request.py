@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.api.dialects import Dialect
+from ragen_bench.models.api.dialects import PLAIN, Dialect
 from ragen_bench.models.api.errors import (
     LIMIT,
     NEW_LIMIT,
@@ -37,6 +37,7 @@ from ragen_bench.models.chat_messages import (
     with_tool_calls,
 )
 from ragen_bench.models.grammar import answer_regex
+from ragen_bench.models.reasoning import cut_at_stop, read_thoughts
 from ragen_envs.core.instances import RandomStream
 
 if TYPE_CHECKING:
@@ -132,6 +133,13 @@ class RequestSender:
             return RequestFailure(str(error))
         kept_messages(request).append(completion.message)
         self._has_answered = True
+        template = self._model.template
+        for end in template.turn_ends:
+            completion = replace(completion, text=completion.text.removesuffix(end))
+        if request.env:
+            form = request.env.response_format
+            completion = read_thoughts(completion, form, template.thinking, template.opening)
+        completion = cut_at_stop(completion, sampling.stop)
         if sampling.constrain and completion.finish == "stop":
             # Old servers ignore the grammar.
             regex = answer_regex(request.env, sampling.max_tokens)
@@ -249,7 +257,8 @@ class RequestSender:
             try:
                 return read_completion(
                     body,
-                    self._sampling.stop,
+                    # A server that was sent none may have written it in its thoughts.
+                    "" if self._dialect is PLAIN else self._sampling.stop,
                     self._sampling.max_tokens if self._dialect.cuts_at_context else 0,
                     # A key that the server repeats must not enter a record.
                     lambda text: remove_secrets(text, model.key),

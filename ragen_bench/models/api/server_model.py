@@ -26,11 +26,14 @@ from ragen_bench.models.api.response import make_client, read_models
 from ragen_bench.models.api.retries import retry
 from ragen_bench.models.api.returned import AS_RECORDED
 from ragen_bench.models.api.secrets import remove_secrets
+from ragen_bench.models.api.served_template import ServedTemplate, read_template
 from ragen_bench.models.api.stream import is_stream, merge_openai, wants_stream
 from ragen_bench.models.api.system_role import merge_system, refuses_system
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Engine, Message, Sampling
 from ragen_bench.models.call_forms import CallForm
+from ragen_bench.models.reasoning import let_think
+from ragen_bench.models.thinking_marks import parse_marks
 
 try:
     import openai
@@ -49,11 +52,22 @@ _IDENTITY_FIELDS = ("id", "root", "parent", "max_model_len", "owned_by", "meta")
 
 
 class ServerModel(ABC):
-    """Asks a server for a model, whose name there is `name`, many requests at once."""
+    """Asks a server for a model, whose name there is `name`, many requests at once.
+
+    `thinking_marks` is as in `--thinking-marks`; `template` is what is known of the chat template.
+    """
 
     group_size = 1
 
-    def __init__(self, name: str, options: ServerOptions, url: str, key: ServerKey) -> None:
+    def __init__(
+        self,
+        name: str,
+        options: ServerOptions,
+        url: str,
+        key: ServerKey,
+        thinking_marks: str = "",
+    ) -> None:
+        self.template = ServedTemplate(parse_marks(thinking_marks) if thinking_marks else None)
         self.slots = options.concurrency
         self._name, self.options, self.url = name, options, url
         secrets = {word for _, value in options.headers for word in value.split()}
@@ -166,13 +180,14 @@ class ServerModel(ABC):
         except that `max_tokens` is sent as `max_completion_tokens`. `system_message` is "merged"
         once the server has refused the system role.
         """
-        entry = self._known_entry()
+        entry = self._entry_with_template()
         known = {name: entry[name] for name in _IDENTITY_FIELDS if entry.get(name) is not None}
         return {
             **(known or {"listed": False}),
             **({"extra_body": self.extra} if self.extra else {}),
             **({"refused": sorted(self._refused)} if self._refused else {}),
             **({"system_message": "merged"} if self._merges_system else {}),
+            **self.template.thinking.identity(),
         }
 
     def probe(self) -> str:
@@ -197,12 +212,13 @@ class ServerModel(ABC):
 
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine; an unknown kind of server is first asked which settings it refuses."""
-        entry, context = self._known_entry(), self.context
+        entry, context = self._entry_with_template(), self.context
         if context is not None and sampling.max_tokens >= context:
             raise UserError(
                 f"{self.url} serves {self._name} with a context of {context} tokens; "
                 f"lower --max-tokens, which is {sampling.max_tokens}"
             )
+        sampling = let_think(sampling, self.template.thinking, self.template.opening)
         dialect = DIALECTS.get(str(entry.get("owned_by")), PLAIN)
         if dialect is PLAIN and self._refused is None:
             sender = RequestSender(self, PLAIN, sampling)
@@ -217,6 +233,10 @@ class ServerModel(ABC):
             self.probe()
         return self._entry or {}
 
+    def _entry_with_template(self) -> JsonObject:
+        """Return the server's entry, once the marks of its chat template are known."""
+        return self._known_entry()
+
 
 class OpenAIModel(ServerModel):
     """Asks a server that speaks OpenAI's protocol.
@@ -226,14 +246,19 @@ class OpenAIModel(ServerModel):
     """
 
     def __init__(
-        self, name: str, options: ServerOptions | None = None, key: str | None = None
+        self,
+        name: str,
+        options: ServerOptions | None = None,
+        key: str | None = None,
+        thinking_marks: str = "",
     ) -> None:
         options = options or ServerOptions()
         url = check_url(options.base_url or os.environ.get("OPENAI_BASE_URL"))
         variable = options.key_variable
         server_key = read_key(variable) if key is None else ServerKey(key, variable)
-        super().__init__(name, options, url, server_key)
+        super().__init__(name, options, url, server_key, thinking_marks)
         self._counts_streamed = True
+        self._template_is_read = False
         # A proxy named in the environment cannot reach this machine's own addresses.
         try:
             self._client = openai.AsyncOpenAI(
@@ -283,6 +308,14 @@ class OpenAIModel(ServerModel):
             raise_client_error(error, self.url, self.key)
         body = response.content.decode("utf-8", "replace")
         return merge_openai(body) if is_stream(body) else body
+
+    def _entry_with_template(self) -> JsonObject:
+        entry = self._known_entry()
+        if not self._template_is_read and entry.get("owned_by") == "llamacpp":
+            template = self._loop.run(read_template(self._client, self.url, self.template.marks))
+            self.template = template or self.template
+        self._template_is_read = True
+        return entry
 
     async def _list_models(self) -> dict[str, JsonObject]:
         try:

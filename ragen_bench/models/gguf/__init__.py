@@ -12,9 +12,10 @@ from ragen_bench.models.provider import ModelSettings, provider
     tools=True,
     constrained=True,
     top_p=True,
+    marks=True,
 )
-def load_gguf(path: str, _settings: ModelSettings) -> Model:
+def load_gguf(path: str, settings: ModelSettings) -> Model:
     """Load a GGUF file into llama.cpp."""
     from ragen_bench.models.gguf.model import GGUFModel
 
-    return GGUFModel(path)
+    return GGUFModel(path, thinking_marks=settings.thinking_marks)

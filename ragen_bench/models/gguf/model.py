@@ -32,6 +32,7 @@ try:
 
     from ragen_bench.models.api.options import ServerOptions
     from ragen_bench.models.api.server_model import OpenAIModel
+    from ragen_bench.models.thinking_marks import MARKS, THINK, parse_marks
 except ImportError as missing:
     raise missing_extra(missing, "gguf") from missing
 
@@ -49,6 +50,8 @@ _MARK = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 _SECONDS_A_DAY = 86400.0
 _CLOCK = "strftime_now"
 _DATE = re.compile(rf"{_CLOCK}\(\s*(['\"])(.*?)\1\s*\)")
+_VOCABULARY = 1 << 25
+"""Bytes at the beginning of the file in which the marks of thoughts are searched."""
 
 
 class GGUFModel:
@@ -57,13 +60,13 @@ class GGUFModel:
     Requests that shared batches or a cache would change each other's rounding. So a completion
     depends on its own request alone. Of a file in several parts, the path is that of the first.
     llama.cpp chooses the number of threads if it is None. A UserError says that llama.cpp
-    cannot load the file, or it has no chat template.
+    cannot load the file, or it has no chat template. `thinking_marks` is as in `--thinking-marks`.
     """
 
     slots = 1
     group_size = 1
 
-    def __init__(self, path: str, threads: int | None = None) -> None:
+    def __init__(self, path: str, threads: int | None = None, thinking_marks: str = "") -> None:
         file = self._file = Path(path)
         if not self._file.is_file():
             raise UserError(
@@ -79,6 +82,7 @@ class GGUFModel:
                         f"{str(file)!r} has no chat template; evaluate an instruction-tuned model"
                     )
                 self._template = _read_template(data)
+                self._marks = thinking_marks or _find_marks(data)
         self._threads = threads
         self._start(datetime.now().astimezone().date().isoformat())
 
@@ -87,10 +91,13 @@ class GGUFModel:
         self._day = day
         template = write_day(self._template, day) if _CLOCK in self._template else ""
         key = secrets.token_hex()
-        self._server = _start_server(self._file, key, self._threads, template)
+        # Marks of thoughts may be special tokens, which llama.cpp leaves out of the text.
+        special = parse_marks(self._marks) != THINK
+        self._server = _start_server(self._file, key, self._threads, special, template)
         url = f"{self._server.listening_address}/v1"
         options = ServerOptions(base_url=url, concurrency=1, timeout=_SECONDS_A_DAY, retries=0)
-        self._model = _ServedModel(_NAME, options, key)
+        self._model = _ServedModel(_NAME, options, key, self._marks)
+        self._model.prints_tokens = special
 
     @property
     def notes(self) -> list[str]:
@@ -117,6 +124,7 @@ class GGUFModel:
             "engine": f"xllamacpp {importlib.metadata.version('xllamacpp')}",
             **({"date": self._day} if _CLOCK in self._template else {}),
             **{name: value for name, value in served.items() if name == "system_message"},
+            **self._model.template.thinking.identity(),
         }
 
     def probe(self) -> str:
@@ -129,7 +137,12 @@ class GGUFModel:
 
 
 class _ServedModel(OpenAIModel):
-    """The model on the server in this process, whose responses are texts in its own form."""
+    """The model on the server in this process, whose responses are texts in its own form.
+
+    With `prints_tokens`, special tokens are in them.
+    """
+
+    prints_tokens = False
 
     @cached_property
     def call_form(self) -> CallForm:
@@ -151,7 +164,8 @@ class _ServedModel(OpenAIModel):
                 self._post("tokenize", {"content": mark, "parse_special": special})["tokens"]
                 for special in (True, False)
             )
-            text = text if read == plain else text.replace(mark, "")
+            is_printed = self.prints_tokens or read == plain
+            text = text if is_printed else text.replace(mark, "")
         return text
 
     def _post(self, path: str, body: JsonObject) -> JsonObject:
@@ -162,6 +176,15 @@ class _ServedModel(OpenAIModel):
         if reply.is_error:
             raise RefusedConversationError(str(content.get("error"))[:200])
         return content
+
+
+def _find_marks(data: mmap.mmap) -> str:
+    """Return the name of the marks in a file's template or vocabulary."""
+    for marks in MARKS:
+        signs = marks.signs or (marks.begin, marks.end)
+        if all(data.find(sign.encode(), 0, _VOCABULARY) >= 0 for sign in signs):
+            return marks.name
+    return THINK.name
 
 
 def _read_template(data: mmap.mmap) -> str:
@@ -184,7 +207,7 @@ def write_day(template: str, day: str) -> str:
 
 
 def _start_server(
-    file: Path, key: str, threads: int | None, template: str = ""
+    file: Path, key: str, threads: int | None, special: bool, template: str = ""
 ) -> xllamacpp.Server:
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
@@ -194,7 +217,7 @@ def _start_server(
         params.chat_template = template
     params.ui = params.endpoint_slots = False
     params.n_ctx, params.n_parallel, params.cache_prompt = CONTEXT, 1, False
-    params.warmup, params.verbosity = False, -1
+    params.warmup, params.verbosity, params.special = False, -1, special
     # Reasoning and calls are parsed as for other engines in process; llama.cpp's own parser of
     # calls constrains the responses by a grammar.
     params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE

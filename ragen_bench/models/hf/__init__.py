@@ -11,9 +11,10 @@ from ragen_bench.models.provider import ModelSettings, provider
     extra="hf",
     tools=True,
     batched=True,
+    marks=True,
 )
 def load_hf(name: str, settings: ModelSettings) -> Model:
     """Load a model of transformers from the hub or a folder."""
     from ragen_bench.models.hf.model import SLOTS, HFModel
 
-    return HFModel(name, settings.concurrency_or(SLOTS))
+    return HFModel(name, settings.concurrency_or(SLOTS), settings.thinking_marks)

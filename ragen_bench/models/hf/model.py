@@ -17,8 +17,10 @@ from ragen_bench.models.base import (
     refuse_constraint,
     refuse_limit,
 )
+from ragen_bench.models.chat import sample_conversation
 from ragen_bench.models.chat_messages import functions_of
 from ragen_bench.models.model_folder import describe_content
+from ragen_bench.models.reasoning import ThoughtReader, let_think
 
 # OpenMP reads it when torch is imported. Threads that spin while they wait slow everything down
 # several times on a machine with other work.
@@ -50,10 +52,12 @@ class HFModel:
     Inverse transform sampling uses a number that depends on seed, request and token alone. So a
     completion does not depend on the other requests of its batch, except by the rounding of the
     logits, and no global generator is read. UserError if the folder has no model.
+    `thinking_marks` is as in `--thinking-marks`.
     """
 
-    def __init__(self, name: str, slots: int = SLOTS) -> None:
+    def __init__(self, name: str, slots: int = SLOTS, thinking_marks: str = "") -> None:
         self._loaded = load(name)
+        self._reader = ThoughtReader(self._loaded.tokenizer, thinking_marks)
         self._name = name
         self.slots = slots
         self.group_size = slots if self._loaded.waves else slots * _GROUP
@@ -64,6 +68,7 @@ class HFModel:
         return {
             "dtype": str(model.dtype).removeprefix("torch."),
             **chat.identity(),
+            **self._reader.marks.identity(),
             **describe_content(self._name, model.config),
             "engine": "waves" if self._loaded.waves else "continuous",
         }
@@ -88,7 +93,10 @@ class HFModel:
         """Return an engine that works on `slots` requests at once."""
         refuse_constraint(sampling, "hf/NAME")
         refuse_limit(sampling, self._name, self._loaded.context)
-        return SlotEngine(self._loaded, sampling, self.slots)
+        reader = self._reader
+        opening = reader.opening(self._loaded.chat.tokenize(sample_conversation()))
+        sampling = let_think(sampling, reader.marks, opening)
+        return SlotEngine(self._loaded, sampling, self.slots, reader=reader)
 
 
 class SlotEngine:
@@ -99,9 +107,15 @@ class SlotEngine:
     _decoder: Decoder
 
     def __init__(
-        self, loaded: LoadedModel, sampling: Sampling, slots: int, reuse: bool = True
+        self,
+        loaded: LoadedModel,
+        sampling: Sampling,
+        slots: int,
+        reuse: bool = True,
+        reader: ThoughtReader | None = None,
     ) -> None:
         self._loaded, self._sampling = loaded, sampling
+        self._reader = reader or ThoughtReader(loaded.tokenizer)
         self._slots, self._reuse = slots, reuse
         self.close()
 
@@ -136,6 +150,7 @@ class SlotEngine:
     def _answer(self, ended: Generation) -> tuple[Request, Completion]:
         request = self._requests.pop(ended)
         completion = self._decoder.ending.make_completion(len(ended.prompt), ended.ids)
+        completion = self._reader.read(completion, request.env.response_format, ended.prompt)
         text = self._loaded.chat.read(completion.text, functions_of(request.env))
         return request, replace(completion, text=text)
 

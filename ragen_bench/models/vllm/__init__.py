@@ -13,9 +13,11 @@ from ragen_bench.models.provider import ModelSettings, provider
     constrained=True,
     top_p=True,
     batched=True,
+    marks=True,
 )
 def load_vllm(name: str, settings: ModelSettings) -> Model:
     """Load a model from the hub or a folder into vLLM."""
     from ragen_bench.models.vllm.model import SLOTS, VLLMModel
 
-    return VLLMModel(name, settings.concurrency_or(SLOTS))
+    slots, marks = settings.concurrency_or(SLOTS), settings.thinking_marks
+    return VLLMModel(name, slots, thinking_marks=marks)

@@ -22,6 +22,7 @@ from ragen_bench.models.base import (
 )
 from ragen_bench.models.chat_messages import functions_of
 from ragen_bench.models.grammar import answer_regex
+from ragen_bench.models.reasoning import ThoughtReader, let_think
 from ragen_envs.core.instances import RandomStream
 
 # vLLM reads these when it is imported. In its own process, its steps would not follow the requests
@@ -38,7 +39,7 @@ try:
     from vllm.platforms import current_platform
     from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-    from ragen_bench.models.chat import Chat, make_chat
+    from ragen_bench.models.chat import Chat, make_chat, sample_conversation
     from ragen_bench.models.hf.sampling import Ending, refuse_no_number
     from ragen_bench.models.model_folder import check_folder, describe_content
 except (ImportError, OSError) as missing:  # OSError: a missing shared library
@@ -61,13 +62,16 @@ class VLLMModel:
     vLLM server. Other requests of a step change the rounding of the logits, so groups of
     episodes are replayed whole. `dtype` is vLLM's name of the number format; "auto" stores
     float32 weights in 16 bits. UserError if the folder has no chat model, or
-    it does not fit the machine.
+    it does not fit the machine. `thinking_marks` is as in `--thinking-marks`.
     """
 
-    def __init__(self, name: str, slots: int = SLOTS, dtype: str = "auto") -> None:
+    def __init__(
+        self, name: str, slots: int = SLOTS, dtype: str = "auto", thinking_marks: str = ""
+    ) -> None:
         self._name = name
         self._llm = _load(name, slots, dtype)
         self._chat = make_chat(name, self._llm.get_tokenizer())
+        self._reader = ThoughtReader(self._chat.tokenizer, thinking_marks)
         self.slots = slots
         self.group_size = slots * _GROUP
 
@@ -77,6 +81,7 @@ class VLLMModel:
         return {
             **describe_content(self._name, config.hf_config),
             **self._chat.identity(),
+            **self._reader.marks.identity(),
             "dtype": str(config.dtype).removeprefix("torch."),
             "vllm": vllm.__version__,
         }
@@ -97,7 +102,9 @@ class VLLMModel:
     def engine(self, sampling: Sampling) -> Engine:
         """Return an engine that works on `slots` requests at once."""
         refuse_limit(sampling, self._name, self._llm.model_config.max_model_len)
-        return _StepEngine(self._llm, self._chat, sampling)
+        opening = self._reader.opening(self._chat.tokenize(sample_conversation()))
+        sampling = let_think(sampling, self._reader.marks, opening)
+        return _StepEngine(self._llm, self._chat, sampling, self._reader)
 
 
 class _StepEngine:
@@ -107,10 +114,12 @@ class _StepEngine:
     since the cache keeps nothing from an earlier engine.
     """
 
-    def __init__(self, llm: vllm.LLM, chat: Chat, sampling: Sampling) -> None:
+    def __init__(
+        self, llm: vllm.LLM, chat: Chat, sampling: Sampling, reader: ThoughtReader
+    ) -> None:
         self._engine = llm.llm_engine
         self._context: int = llm.model_config.max_model_len
-        self._chat, self._sampling = chat, sampling
+        self._chat, self._sampling, self._reader = chat, sampling, reader
         config = llm.model_config.try_get_generation_config().get("eos_token_id") or []
         ends = config if isinstance(config, list) else [config]
         eos = chat.tokenizer.eos_token_id
@@ -156,10 +165,11 @@ class _StepEngine:
                 [sequence] = output.outputs
                 request = self._running.pop(output.request_id)
                 if finish := _FINISH.get(sequence.finish_reason):
-                    ids = list(sequence.token_ids)
-                    answer = self._ending.make_completion(len(output.prompt_token_ids), ids)
+                    prompt, form = output.prompt_token_ids, request.env.response_format
+                    answer = self._ending.make_completion(len(prompt), list(sequence.token_ids))
+                    answer = self._reader.read(replace(answer, finish=finish), form, prompt)
                     text = self._chat.read(answer.text, functions_of(request.env))
-                    ended.append((request, replace(answer, text=text, finish=finish)))
+                    ended.append((request, replace(answer, text=text)))
                 else:
                     reason = f"vLLM gave {request.key} up: {sequence.finish_reason}"
                     ended.append((request, RequestFailure(reason)))

@@ -153,7 +153,7 @@ def output(*content, stop_reason="stop"):
             "answer",
             "<answer>Up</answer>",
             "a",
-            "length",
+            "stop",
         ),
     ],
 )

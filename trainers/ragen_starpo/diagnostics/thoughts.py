@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.models.hf.sampling import decode_answer
+from ragen_bench.models.thinking_marks import THINK
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.recipes.recipe import Recipe
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_TAIL = 8
+"""Tokens at the end of a prompt that may open a thought."""
 
 
 @dataclass(frozen=True)
@@ -111,16 +114,23 @@ def draw_thoughts(
 def find_thought(
     sequence: TokenSequence, place: int, record: EpisodeRecord, tokenizer: PreTrainedTokenizerBase
 ) -> Thought | None:
-    """Return the thought at a response's start, to its end if unclosed, or None."""
-    sampled = sequence.turns[place].sampled
-    response = sampled.ids
+    """Return the thought at a response's start, to its end if unclosed, or None.
+
+    The chat template may have opened it in the prompt already.
+    """
+    turn = sequence.turns[place]
+    sampled, response = turn.sampled, turn.sampled.ids
     added = tokenizer.added_tokens_decoder
     ended = sampled.stopped and any(added[i].special for i in response[-1:] if i in added)
     text = _decode(response[:-1] if ended else response, tokenizer).lstrip()
+    opened = THINK.opening(_decode(turn.observed[-_TAIL:], tokenizer))
+    is_open = opened != "" and _CLOSE not in opened and not text.startswith(_OPEN)
+    if is_open:
+        text = _OPEN + text
     if not text.startswith(_OPEN) or not text.removeprefix(_OPEN).partition(_CLOSE)[0].strip():
         return None
-    begin = _end_of_tag(_OPEN, response, tokenizer)
-    if _decode(response[:begin], tokenizer).partition(_OPEN)[2].strip():
+    begin = 0 if is_open else _end_of_tag(_OPEN, response, tokenizer)
+    if begin and _decode(response[:begin], tokenizer).partition(_OPEN)[2].strip():
         begin -= 1  # the token has a part of the thought too
     end = _end_of_tag(_CLOSE, response, tokenizer) if _CLOSE in text else len(response)
     before = chain.from_iterable(

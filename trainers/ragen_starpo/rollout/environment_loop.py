@@ -14,6 +14,7 @@ from ragen_bench.models.chat import Chat, sample_conversation
 from ragen_bench.models.chat_marks import remove_guards
 from ragen_bench.models.chat_messages import RefusedConversationError
 from ragen_bench.models.hf.sampling import TAIL_TOKENS, Ending
+from ragen_bench.models.reasoning import ThoughtReader
 from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
@@ -82,6 +83,11 @@ class ChatTokens:
             return self.chat.tokenize([{"role": role, "content": text} for role, text in messages])
 
         return tokenize
+
+    @cached_property
+    def reader(self) -> ThoughtReader:
+        """Reads the thoughts in responses."""
+        return ThoughtReader(self.chat.tokenizer)
 
     @cached_property
     def _opening(self) -> str:
@@ -198,7 +204,9 @@ class TokenEpisode:
         """Step the environment with a response, and read the observation."""
         self.ids += sampled.ids
         prompt = len(self.ids) - len(sampled.ids)
-        self._episode.take(self._ending.make_completion(prompt, sampled.ids))
+        completion = self._ending.make_completion(prompt, sampled.ids)
+        form = self._episode.env.response_format
+        self._episode.take(self._chat.reader.read(completion, form, self.ids[:prompt]))
         record = self._episode.last_turn
         self._turns.append(Turn(tuple(self.observed), sampled, self._shaped(record)))
         if self.is_over:

@@ -1,0 +1,75 @@
+"""The marks of thoughts in a chat template that llama.cpp's server shows next to its API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragen_bench.errors import missing_extra
+from ragen_bench.models.api.errors import RejectedResponseError
+from ragen_bench.models.base import Message
+from ragen_bench.models.prompt import opening
+from ragen_bench.models.thinking_marks import THINK, ThinkingMarks, find_marks
+
+try:
+    import httpx
+    import openai
+except ImportError as missing:
+    raise missing_extra(missing, "openai") from missing
+
+_ANSWERED = "What is answered."
+_MARK = re.compile(r"\s*(<[^<>\s]+>|\[[^\[\]\s]+\])")
+"""A special token as templates write it."""
+
+
+@dataclass(frozen=True)
+class ServedTemplate:
+    """What is known of a served model's chat template.
+
+    Attributes:
+        marks: Marks of thoughts; None if nobody gives or shows them.
+        opening: The thought that it opens for the model, see `ThinkingMarks.opening`.
+        turn_ends: Texts of tokens that may end a response.
+    """
+
+    marks: ThinkingMarks | None = None
+    opening: str = ""
+    turn_ends: tuple[str, ...] = ()
+
+    @property
+    def thinking(self) -> ThinkingMarks:
+        """The marks, or the default."""
+        return self.marks or THINK
+
+
+async def read_template(
+    client: openai.AsyncOpenAI, url: str, marks: ThinkingMarks | None
+) -> ServedTemplate | None:
+    """Return what a server shows of its template; None if it shows none, or no marks of thoughts.
+
+    `marks` are those that the user gives, or None.
+    """
+    root = url.rstrip("/").removesuffix("/v1")
+
+    async def render(messages: Sequence[Message]) -> str:
+        body = {"messages": messages}
+        path = f"{root}/apply-template"
+        reply = await client.post(path, cast_to=httpx.Response, body=body)
+        return str(reply.json()["prompt"])
+
+    asked: Message = {"role": "user", "content": "-"}
+    conversation = [*opening("think"), asked]
+    try:
+        shown = (await client.get(f"{root}/props", cast_to=httpx.Response)).json()
+        template, end = str(shown["chat_template"]), str(shown.get("eos_token") or "")
+        found = marks or find_marks(template)
+        if found == THINK and not THINK.occur_in(template):
+            return None
+        prompt = await render(conversation)
+        longer = await render([*conversation, {"role": "assistant", "content": _ANSWERED}, asked])
+    except (openai.APIError, RejectedResponseError, ValueError, LookupError, TypeError):
+        return None  # an old version, or a proxy before it
+    following = _MARK.match(longer.partition(_ANSWERED)[2])
+    ends = tuple(filter(None, (end, following and following[1])))
+    return ServedTemplate(found, found.opening(prompt), ends)
