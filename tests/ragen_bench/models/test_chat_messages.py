@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from transformers import AutoTokenizer
 
 from ragen_bench.errors import UserError
-from ragen_bench.models import Request, Sampling, ask_all
+from ragen_bench.models import Completion, Request, Sampling, ask_all
 from ragen_bench.models.bundled import converted_folder
 from ragen_bench.models.chat import make_chat
 from ragen_bench.models.chat_messages import (
@@ -23,6 +23,7 @@ from ragen_bench.models.chat_messages import (
     with_tool_calls,
 )
 from ragen_bench.models.hf.model import HFModel
+from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.prompt import conversation
 from ragen_bench.suites import make_env
 from ragen_envs.core.tool_calls import Call, as_text
@@ -197,6 +198,19 @@ BROKEN = {
     "one of two": [ACT, Call("act", '{"actions": ["Up", "Le')],
     "one unknown": [Call("look", {}), ACT],
 }
+
+
+@pytest.mark.parametrize("written", ["<|python_tag|>", ""])
+def test_a_model_in_process_calls_in_the_form_of_its_template(written, tmp_path, monkeypatch):
+    folder = save_tiny(tmp_path, max_position_embeddings=2048)
+    (folder / "chat_template.jinja").write_text(FAMILIES["llama3"].tokenizer().chat_template)
+    text = f'{written}{{"name": "act", "parameters": {{"actions": ["Up"]}}}}'
+    monkeypatch.setattr(Ending, "make_completion", lambda *_: Completion(text, 1, 1))
+    env = started("tools")
+    request = Request(conversation(["first"], [], "tools"), "key", env)
+    [answer] = ask_all(HFModel(str(folder)), [request], Sampling(0, 4, "", 0))
+    assert answer.text == as_text([ACT])
+    assert env.read(answer.text)[0].actions_valid
 
 
 @pytest.mark.parametrize("name", BROKEN)
