@@ -5,7 +5,7 @@ import logging
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, Qwen2Config
+from transformers import AutoModelForCausalLM, MambaConfig, OPTConfig, Qwen2Config
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cli.run_files import describe_memory
@@ -177,6 +177,16 @@ def test_what_may_not_fit_is_warned_of_and_what_fits_is_not(folder, caplog):
 def test_a_folder_without_a_model_is_reported_as_ever(tmp_path):
     with pytest.raises(UserError, match="no model to train in"):
         check_memory(recipe(), tmp_path, Placement("cpu"), GIB)
+
+
+def test_models_without_attention_are_estimated_and_unknown_ones_say_why(tmp_path):
+    MambaConfig(vocab_size=100, hidden_size=32, num_hidden_layers=2).save_pretrained(tmp_path)
+    one = measure_model("language_model", tmp_path, None, "float32", (2, 8), "cpu")
+    assert one.weights > 4 * 100 * 32
+    OPTConfig().save_pretrained(tmp_path)  # which has no value head
+    found = check_memory(recipe(), tmp_path, Placement("cpu"), 1)
+    assert list(found) == ["error"]
+    assert describe_memory(found).startswith("Memory  not estimated: ")
 
 
 @pytest.mark.parametrize("version", [1, 2])

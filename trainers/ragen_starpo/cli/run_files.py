@@ -23,6 +23,8 @@ def describe_failure(line: JsonObject) -> str:
 
 def describe_memory(line: JsonObject) -> str:
     """Describe the estimate of a run's memory, a line of `memory.jsonl`, in GiB."""
+    if "error" in line:
+        return f"Memory  not estimated: {line['error']}"
     kept, phases = (
         ", ".join(f"{name} {size / 2**30:.1f}" for name, size in line[part].items())
         for part in ("kept", "phases")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
 from ragen_bench.suites import env_id
 from ragen_starpo.engine.computing import Device, computing_of
@@ -25,6 +25,8 @@ _PROMPT, _OBSERVATION = 400, 100
 """Assumed tokens of a first prompt, and of each further observation."""
 _COLUMNS = 256
 """Keys and values grow by this many tokens."""
+_FAILURES = (AttributeError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+"""Errors of models that transformers does not build as others."""
 _SLOTS = 64
 """Concurrent episodes of a validation by `ragen-train local`."""
 _PROCESSES, _A_RANK = int(1.8 * GIB), int(0.9 * GIB)
@@ -128,9 +130,15 @@ def check_memory(
 ) -> JsonObject:
     """Return the estimate of a run's memory for its record.
 
-    UserError if the certain part exceeds the available bytes; a warning if the estimate does.
+    UserError if the certain part exceeds the available bytes; a warning if the estimate does. A
+    model that cannot be estimated has the reason as its record: loading it says what is wrong.
     """
-    estimate = estimate_memory(recipe, model_dir, placement)
+    try:
+        estimate = estimate_memory(recipe, model_dir, placement)
+    except UserError:
+        raise
+    except _FAILURES as error:
+        return {"error": described(error)}
     record: JsonObject = {**asdict(estimate), "total": estimate.total, "available": available}
     if available is not None and estimate.total > available:
         record["advice"] = _advise_phase(recipe, estimate, placement)

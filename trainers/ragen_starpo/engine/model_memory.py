@@ -99,7 +99,8 @@ def measure_model(
     """Return the bytes of a model that learns from a micro-batch of (rows, tokens)."""
     config = AutoConfig.from_pretrained(model_dir)
     text = config.get_text_config(decoder=True)
-    heads = text.num_attention_heads
+    # Models without attention, as Mamba, have neither number.
+    heads = getattr(text, "num_attention_heads", None)
     grouped = getattr(text, "num_key_value_heads", heads) != heads
     # In float32, no fused kernel of CUDA takes fewer heads of keys than of queries.
     plain = device == "cuda" and dtype == "float32" and grouped
