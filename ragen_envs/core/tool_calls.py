@@ -82,8 +82,7 @@ def thought_before(answer: str) -> str:
     """Return the text before the calls of a response, or its first tag; "" without a call."""
     with suppress(CallError):
         return parse_calls(answer).thought
-    thought, opened, _ = answer.partition(_OPEN)
-    return thought.strip() if opened else ""
+    return answer.partition(_OPEN)[0].strip() if _OPEN in answer else ""
 
 
 def as_text(calls: Sequence[Call], thought: str = "") -> str:
@@ -107,9 +106,9 @@ def load_arguments(arguments: str | Mapping[str, object]) -> object:
     if not isinstance(arguments, str):
         return arguments
     value, end = read_json(arguments.lstrip(), 0)
-    if arguments.lstrip()[end:].strip():
-        raise CallError("not JSON: text after the value")
-    return value
+    if not arguments.lstrip()[end:].strip():
+        return value
+    raise CallError("not JSON: text after the value")
 
 
 def read_arguments(call: Call) -> Mapping[str, object]:
@@ -167,10 +166,10 @@ def _read_call(answer: str, start: int) -> tuple[Call, int]:
         raise CallError(_FORM)
     if not isinstance(call, dict) or not call.keys() >= {"name", "arguments"}:
         raise CallError("a call is an object with a name and arguments")
-    name, arguments = call["name"], call["arguments"]
-    if not isinstance(name, str) or not isinstance(arguments, str | dict):
-        raise CallError("the name of a call is a string, and its arguments are an object")
-    return Call(name, arguments), closed.end()
+    read = Call(call["name"], call["arguments"])
+    if isinstance(read.name, str) and isinstance(read.arguments, str | dict):
+        return read, closed.end()
+    raise CallError("the name of a call is a string, and its arguments are an object")
 
 
 class Parameter(NamedTuple):
