@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -24,8 +24,8 @@ from ragen_bench.models.api.errors import (
     raise_error_response,
 )
 from ragen_bench.models.api.message import count_tokens
+from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.api.response import read_completion
-from ragen_bench.models.api.retries import retry
 from ragen_bench.models.api.returned import AS_RECORDED, Style, kept_messages, return_messages
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
 _SYSTEM: Message = {"role": "system", "content": "-"}
+_T = TypeVar("_T")
+_MAX_DOUBLINGS = 64
+"""More would leave the range of a float after a thousand tries."""
 
 
 class RequestSender:
@@ -288,6 +291,39 @@ class RequestSender:
             "seed": seed,
             **({"stop": [sampling.stop]} if sends_stop else {}),
         }
+
+
+async def retry(
+    send: Callable[[], Awaitable[_T]],
+    options: ServerOptions,
+    spread: float = 1.0,
+    should_retry: Callable[[RetryableError], bool] = lambda _error: True,
+) -> _T:
+    """Return the result of `send`, after as many retries as needed and allowed by the options.
+
+    `spread`, from 0 to 1, spreads the retries of requests that failed together; `should_retry`
+    decides which failures are retried. The last failure has the number of tries.
+    """
+    tries = 0
+    while True:
+        try:
+            tries += 1
+            return await _send_in_time(send, options.timeout)
+        except RetryableError as error:
+            error.tries = tries
+            if tries > options.retries or not should_retry(error):
+                raise
+            doublings = min(tries - 1, _MAX_DOUBLINGS)
+            wait = min(options.longest_wait, options.first_wait * 2**doublings)
+            await asyncio.sleep(max(error.retry_after, wait * (1 + spread) / 2))
+
+
+async def _send_in_time(send: Callable[[], Awaitable[_T]], seconds: float) -> _T:
+    try:
+        async with asyncio.timeout(seconds):
+            return await send()
+    except TimeoutError:
+        raise RetryableError(f"no answer within {seconds:g} s, see --timeout") from None
 
 
 def _replace_surrogates(part: Any) -> Any:

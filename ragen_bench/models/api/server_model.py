@@ -21,9 +21,8 @@ from ragen_bench.models.api.options import (
     read_key,
     url_error,
 )
-from ragen_bench.models.api.request import RequestSender
+from ragen_bench.models.api.request import RequestSender, retry
 from ragen_bench.models.api.response import make_client, read_models
-from ragen_bench.models.api.retries import retry
 from ragen_bench.models.api.returned import AS_RECORDED
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.api.served_template import ServedTemplate, read_template
