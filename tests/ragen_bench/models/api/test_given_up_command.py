@@ -17,7 +17,7 @@ class Choosy(hosted.Hosted):
     answered, failure = 10**9, (400, {"message": "this one is not liked"})
 
     def reply(self, body):
-        if len(body["messages"]) > 1:
+        if len(body["messages"]) > 2:  # the check of the system role has two
             self.answered -= 1
             if self.answered < 0:
                 return self.failure[0], self.error(*self.failure)
