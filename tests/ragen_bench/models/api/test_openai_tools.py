@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from ragen_bench.cli import main
 from ragen_bench.models import Completion
-from ragen_bench.models.api.errors import RetryableError
 from ragen_bench.models.api.response import read_completion
+from ragen_bench.suites import make_env
 
 from . import llama, proxy
 
@@ -103,12 +103,20 @@ def test_a_missing_call_differs_from_a_wrong_action(between, tmp_path):
 
 @pytest.mark.parametrize(
     "listed",
-    [3, [3], [{}], [{"function": {"name": "act"}}], [{"function": {"name": 1, "arguments": ""}}]],
+    [
+        *(3, [3], [{}], [{"function": None}], [{"function": {"name": "act"}}]),
+        *([{"function": {"name": 1, "arguments": "{}"}}], [{"name": "act", "arguments": [1]}]),
+        [{"function": {"name": None, "arguments": None}}],
+    ],
 )
-def test_calls_that_break_the_protocol_are_the_servers_fault(listed):
+def test_a_broken_call_is_an_answer_out_of_form(listed):
     body = json.dumps(reply({"content": None, "tool_calls": listed}))
-    with pytest.raises(RetryableError, match="a call without a name and arguments"):
-        read_completion(body, "", calls=True)
+    answer = read_completion(body, "", calls=True)
+    assert answer.text.startswith("<tool_call>")
+    env = make_env("ragen/Bandit-v0", "test", "tools")
+    env.reset(seed=0)
+    *_, info = env.step(answer.text)
+    assert not info["action_is_valid"]
 
 
 def test_calls_without_offered_functions_are_ignored():
