@@ -25,7 +25,7 @@ from ragen_bench.models import (
 )
 from ragen_bench.models.base import OPPONENT_SUFFIX, TurnId
 from ragen_bench.models.prompt import opponent_conversation
-from ragen_bench.models.reasoning import suggest_marks, without_reasoning
+from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import ModelPair, load
 from ragen_bench.suites import make_env, plays
 from ragen_bench.visible import format_duration
@@ -234,12 +234,8 @@ def _check_format(side: _Side, completions: Sequence[Completion]) -> _Result:
     broken = next(i for i, (_, actions_valid) in enumerate(read) if not actions_valid)
     text = completions[broken].text
     excerpt = text if len(text) <= _EXCERPT_LENGTH else text[:_EXCERPT_LENGTH] + "..."
-    detail = f"{counts}; an invalid one: {excerpt!r}"
-    texts = [completion.text for completion in completions]
-    marks = suggest_marks(texts, side.evaluation.response_format)
-    if marks and side.option == "--format":  # the marks of an opponent cannot be given
-        detail += f"; thoughts in other marks: add --thinking-marks {marks}"
-    return ("warn" if 2 * valid < len(read) else "ok", detail)
+    status: Status = "warn" if 2 * valid < len(read) else "ok"
+    return status, f"{counts}; an invalid one: {excerpt!r}"
 
 
 def _check_stops(completions: Sequence[Completion], sampling: Sampling) -> _Result:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Literal, Protocol
 
 from ragen_bench.models.base import Completion
+from ragen_bench.models.reasoning import suggest_marks
 from ragen_bench.runs.schema import TurnRecord
 from ragen_envs.core.protocol import AnswerFormat
 
@@ -15,6 +16,8 @@ _SCRIPTED = ("random", "oracle")
 """Players whose answers have the form, or are those of the user's own function."""
 _LEAST = 10
 """Answers before a rate is judged."""
+_EXAMPLES = 100
+"""Answers out of form that are kept, in which known marks are searched."""
 _OPENS = {"think": "<answer>", "answer": "<answer>", "tools": "<tool_call>", "plain": ""}
 _ELSE = {"think": "answer", "answer": "plain", "tools": "answer", "plain": "answer"}
 """The format to try where answers lack the form of another one."""
@@ -65,7 +68,7 @@ class FormRate:
         self._form, self._max_tokens = settings.response_format, settings.max_tokens
         self._is_scripted = settings.model in _SCRIPTED
         self._option = option
-        self._mark = ""
+        self._texts: list[str] = []
         self._problems: Counter[FormProblem] = Counter()
         self.answers = 0
         self._reported = False
@@ -78,8 +81,8 @@ class FormRate:
             return
         problem = find_form_problem(text, turn.finish, self._form)
         self._problems[problem] += 1
-        if problem == "marks":
-            self._mark = self._mark or _find_mark(text, self._form)
+        if problem in ("marks", "missing", "broken") and len(self._texts) < _EXAMPLES:
+            self._texts.append(text)
 
     @property
     def report(self) -> str:
@@ -110,6 +113,10 @@ class FormRate:
         """Return each problem in words, and what to do about it."""
         opens = _OPENS[self._form]
         other = f"run doctor, or try {self._option} {_ELSE[self._form]}"
+        # The marks of an opponent cannot be given.
+        known = self._option == "--format" and suggest_marks(self._texts, self._form)
+        other = f"add --thinking-marks {known}" if known else other
+        mark = next((mark for text in self._texts if (mark := _find_mark(text, self._form))), "")
         lacks = {"tools": "made no call of a function", "plain": "are not in the form of the game"}
         return {
             "cut": (
@@ -120,7 +127,7 @@ class FormRate:
             ),
             "filtered": ("were refused, or ended by the provider's filter", "run doctor"),
             "empty": ("were empty", "run doctor, and check the model's chat template"),
-            "marks": (f"think in marks that are not read here, such as {self._mark}", other),
+            "marks": (f"think in marks that are not read here, such as {mark}", other),
             "missing": (lacks.get(self._form, f"had no {opens}"), other),
             "broken": (f"had {opens} and not the whole form around it", other),
         }

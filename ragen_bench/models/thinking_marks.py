@@ -72,7 +72,9 @@ class ThinkingMarks:
 
 THINK = ThinkingMarks("think", "<think>", "</think>", aliases=("nemotron", "qwen", "deepseek"))
 """The default."""
-_CHANNEL = r"(?:<\|start\|>assistant)?<\|channel\|>"
+_CHANNEL, _HEADER = r"(?:<\|start\|>assistant)?<\|channel\|>", r"[^<]*(?:<\|constrain\|>[^<]*)?"
+"""Before and behind the name of a channel."""
+_THOUGHT = "(?:analysis|commentary(?! to=))"
 MARKS = (
     ThinkingMarks(
         "response", "<think>", "</think>", "<response>", "</response>", ("<think>", "<response>")
@@ -95,8 +97,11 @@ MARKS = (
         ("<|channel|>", "<|message|>"),
         # The second forms are those of a server that leaves special tokens out of the text.
         patterns=(
-            ("begin", rf"{_CHANNEL}(?:analysis|commentary(?! to=))[^<]*<\|message\|>|\Aanalysis"),
-            ("answer", rf"{_CHANNEL}final[^<]*<\|message\|>|assistantfinal|\Afinal(?=<)"),
+            (
+                "begin",
+                rf"{_CHANNEL}(?:analysis|commentary(?! to=)){_HEADER}<\|message\|>|\Aanalysis",
+            ),
+            ("answer", rf"{_CHANNEL}final{_HEADER}<\|message\|>|assistantfinal|\Afinal(?=<)"),
         ),
         aliases=("harmony",),
     ),

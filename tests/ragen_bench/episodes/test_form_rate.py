@@ -94,6 +94,23 @@ def test_marks_of_thoughts_that_are_not_read(mark):
 
 
 @pytest.mark.parametrize(
+    ("begin", "end", "marks"),
+    [
+        ("[THINK]", "[/THINK]", "magistral"),
+        ("Here is my thought process: ", "Here is my response:", "granite"),
+        ("<|inner_prefix|>", "<|inner_suffix|>", "apertus"),
+        ("analysis", "assistantfinal", "gpt-oss"),
+    ],
+)
+def test_known_marks_are_advised(begin, end, marks):
+    answers = ["Hm.", *[f"{begin}Up.{end}<answer>Up</answer>"] * 9]
+    advice = f"; add --thinking-marks {marks}"
+    assert rate_of("answer", *answers).report.endswith(advice)
+    assert rate_of("think", *answers).report.endswith(advice)
+    assert "--thinking-marks" not in rate_of("plain", *answers).report
+
+
+@pytest.mark.parametrize(
     "answer",
     ["I think [the] reason is: <b>x</b> a < thinking", "<answer>Up</answer>!", "[1] think"],
 )

@@ -206,6 +206,13 @@ def test_a_thought_and_an_answer_are_read_alike_in_all_marks(marks, thought, bod
     assert read(text, "answer", marks) == (f"<answer>{body}</answer>", thought)
 
 
+def test_a_channel_may_name_the_kind_of_its_content():
+    text = f"<|channel|>final <|constrain|>json<|message|>{UP}"
+    thought = "<|channel|>analysis<|message|>a<|end|><|start|>assistant"
+    assert read(text, "answer", parse_marks("gpt-oss")) == (UP, "")
+    assert read(thought + text, marks=parse_marks("gpt-oss"))[0] == f"<think>a</think>{UP}"
+
+
 def test_marks_by_name_and_by_themselves():
     assert parse_marks("magistral").begin == "[THINK]"
     assert parse_marks("Nemotron") is parse_marks("<think> </think>") is THINK

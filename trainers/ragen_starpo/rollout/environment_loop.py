@@ -15,17 +15,13 @@ from ragen_bench.models.chat_marks import remove_guards
 from ragen_bench.models.chat_messages import RefusedConversationError
 from ragen_bench.models.hf.sampling import TAIL_TOKENS, Ending
 from ragen_bench.models.reasoning import ThoughtReader
+from ragen_bench.models.thinking_marks import MARKS
 from ragen_bench.runs.schema import TurnRecord
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn
 
 _OBSERVATIONS = 1 << 9
 """Number of observations whose tokens are cached."""
 _ANSWER = "An answer that stands for another."
-_MARKS = (
-    *(("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷"), ("<|channel>thought\n", "<channel|>")),
-    ("<|START_THINKING|>", "<|END_THINKING|>"),
-)
-"""Marks of thoughts that are not tags."""
 _TURNS = 3
 
 
@@ -48,7 +44,8 @@ class ChatTokens:
         """
         source = str(self.chat.tokenizer.chat_template)
         pairs = [(mark.replace("/", "", 1), mark) for mark in re.findall(r"</[\w:]+>", source)]
-        pairs += [(begin, end) for begin, end in _MARKS if end in source]
+        known = (marks for marks in MARKS if marks.occur_in(source))
+        pairs += [(marks.begin, marks.end or marks.answer) for marks in known]
         forms = [" \nUp  {0}.\n\n"]
         for begin, end in dict.fromkeys([("<think>", "</think>"), *pairs]):
             forms += [
