@@ -1,8 +1,9 @@
 """Imports transformers without packages that it loads and a command never uses.
 
 transformers and torch read names of torch._dynamo for torch.compile alone, and with it come
-inductor and sympy. Losses for object detection load scipy, and accelerate loads boto3. Without
-these a command's imports take two thirds of the time.
+inductor and sympy. Losses for object detection load scipy, assisted generation loads
+scikit-learn, and accelerate loads boto3. Without these a command's imports take two thirds of the
+time.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import importlib
 import importlib.util
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-_UNUSED = ("boto3", "scipy")
+_UNUSED = ("boto3", "librosa", "scipy", "sklearn")
 _DYNAMO = "torch._dynamo"
 _INDEPENDENT = f"{_DYNAMO}._trace_wrapped_higher_order_op"
 """A module of the compiler that does not need the others."""
@@ -31,17 +33,31 @@ def import_transformers() -> None:
 
     if _DYNAMO not in sys.modules:
         compiler = _Shell(_DYNAMO)
+        compiler.__spec__ = importlib.util.find_spec(_DYNAMO)
         compiler.__path__ = [str(Path(torch.__file__).parent / "_dynamo")]
         compiler.__dict__.update(_PASSIVE)
         sys.modules[_DYNAMO] = compiler
         sys.meta_path.insert(0, _Finder())
-    # They appear as not installed, unless they or transformers are imported already: it remembers.
-    unused = () if "transformers" in sys.modules else _UNUSED
-    hidden: dict[str, Any] = {name: None for name in unused if name not in sys.modules}
+    # transformers remembers what is installed.
+    if "transformers" not in sys.modules:
+        # A package that it loads may need one of them; then nothing is left out.
+        with suppress(ImportError), _hiding(_UNUSED):
+            _import_models()
+    _import_models()
+
+
+def _import_models() -> None:
+    for name in _MODULES:
+        importlib.import_module(f"transformers.{name}")
+
+
+@contextmanager
+def _hiding(names: Sequence[str]) -> Iterator[None]:
+    """Let packages that are not imported yet appear as not installed."""
+    hidden: dict[str, Any] = {name: None for name in names if name not in sys.modules}
     sys.modules.update(hidden)
     try:
-        for name in _MODULES:
-            importlib.import_module(f"transformers.{name}")
+        yield
     finally:
         for name in hidden:
             del sys.modules[name]

@@ -10,10 +10,11 @@ pytestmark = pytest.mark.slow
 IMPORT = """
 from ragen_bench.models.hf.quick_import import import_transformers
 import_transformers()
-import sys, torch
+import importlib.util, sys, torch
 HEAVY = ("boto3", "scipy", "sympy", "torch._dynamo.convert_frame", "torch._inductor")
 found = sorted(name for name in HEAVY if name in sys.modules)
 assert not found, found
+assert importlib.util.find_spec("torch._dynamo").origin
 """
 COMPILE = """
 import scipy.optimize
@@ -33,6 +34,27 @@ assert isinstance(layer, torch._dynamo.eval_frame.OptimizedModule)
 @pytest.mark.parametrize("rest", ["", COMPILE])
 def test_heavy_packages_stay_away_until_they_are_used(rest):
     done = subprocess.run([sys.executable, "-c", IMPORT + rest], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("needing", ["sklearn", "another"])
+def test_packages_that_need_a_hidden_one_can_be_imported(tmp_path, needing):
+    (tmp_path / f"{needing}.py").write_text("import boto3, scipy.sparse")
+    load = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from ragen_bench.models.hf import quick_import
+import_models = quick_import._import_models
+def import_more():
+    import_models()
+    if {needing!r} != "sklearn":
+        import another
+quick_import._import_models = import_more
+quick_import.import_transformers()
+import {needing}, transformers
+assert transformers.AutoModelForCausalLM
+"""
+    done = subprocess.run([sys.executable, "-c", load], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
