@@ -234,6 +234,11 @@ def test_a_group_of_one_keeps_its_return():
         assert float(estimator(scores, groups, torch.ones(3, 1))[0]) == pytest.approx(10.8)
 
 
+def test_whitening_does_not_wait_for_a_device():
+    values = torch.ones(2, 3, device="meta")
+    assert masked_whiten(values, values).shape == (2, 3)
+
+
 def test_whitening_equal_returns_leaves_next_to_nothing():
     mask = torch.ones(64, 200)
     rewards = torch.zeros(64, 200)

@@ -28,12 +28,11 @@ def masked_whiten(values: Tensor, mask: Tensor, eps: float = 1e-8) -> Tensor:
     only the mean is subtracted.
     """
     is_valid, exact = mask.bool(), values.double()
-    count = int(is_valid.sum())
+    others = is_valid.sum() - 1
     centered = torch.where(is_valid, exact - masked_mean(exact, mask), 0.0)
-    if count > 1:
-        variance = centered.square().sum() / (count - 1)
-        centered = centered * torch.rsqrt(variance + eps)
-    return centered.to(values.dtype)
+    variance = centered.square().sum() / others.clamp(min=1)
+    scale = torch.where(others > 0, torch.rsqrt(variance + eps), 1.0)
+    return (centered * scale).to(values.dtype)
 
 
 def group_index(groups: Tensor) -> tuple[Tensor, int]:
