@@ -215,6 +215,18 @@ def test_a_system_without_such_files_has_no_known_memory(tmp_path, monkeypatch):
     assert host_memory() is None
 
 
+def test_memory_that_torch_keeps_unused_is_free(monkeypatch):
+    assert device_memory.free_memory() == pytest.approx(host_memory(), abs=GIB)
+    for name, value in {
+        "is_available": True,
+        "mem_get_info": (10, 100),
+        "memory_reserved": 70,
+        "memory_allocated": 20,
+    }.items():
+        monkeypatch.setattr(torch.cuda, name, lambda value=value: value)
+    assert device_memory.free_memory() == 60
+
+
 class EngineError(Exception):
     """An error of another process, of which the text is left."""
 

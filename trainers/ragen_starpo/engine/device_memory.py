@@ -13,6 +13,19 @@ _V1 = "memory.limit_in_bytes", "memory.usage_in_bytes"
 _V2 = "memory.max", "memory.current"
 
 
+def free_memory() -> int | None:
+    """Return the bytes that this process can still take of its GPU, or else of the machine.
+
+    What torch's allocator keeps of freed tensors, as of an earlier run in this process, is free.
+    """
+    import torch
+
+    if not torch.cuda.is_available():
+        return host_memory()
+    unused = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+    return int(torch.cuda.mem_get_info()[0] + unused)
+
+
 def host_memory() -> int | None:
     """Return the bytes that this process can still take: of the machine, and of its cgroups.
 

@@ -8,8 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-import torch
-
 from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import (
     AdaptableSettings,
@@ -18,7 +16,7 @@ from ragen_starpo.diagnostics.monitor import (
     TrapWarning,
 )
 from ragen_starpo.engine.computing import device_here
-from ragen_starpo.engine.device_memory import host_memory
+from ragen_starpo.engine.device_memory import free_memory
 from ragen_starpo.engine.memory import Placement, check_memory
 from ragen_starpo.iteration import Clock, Iteration
 from ragen_starpo.local.full_memory import explain_memory
@@ -88,8 +86,7 @@ def train(
     if is_finished(out, recipe.iterations):
         run = TrainingDirectory(out, recipe)
     else:
-        available = torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else host_memory()
-        memory = check_memory(recipe, folder, Placement(device_here()), available)
+        memory = check_memory(recipe, folder, Placement(device_here()), free_memory())
         with explain_memory(out):
             trainer = Trainer(folder, recipe, recorded_day(out))
         # Last, so that a mistake leaves no directory that would block the corrected command.
