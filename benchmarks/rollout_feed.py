@@ -125,7 +125,7 @@ def _play(case: Case, recipe: Any, config: Any, ids: list[int], rounds: int) -> 
             before = ray.get(engine.count.remote())
             specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
             used, began = cpu_seconds(process), time.perf_counter()
-            submit(players, specs, number, TRAIN, 1.0)
+            sampler.playing = submit(players, specs, number, TRAIN, 1.0)
             batch, _ = sampler.sample(number, TRAIN, INSTANCES)
             walls.append(time.perf_counter() - began)
             assert sampler.error is None, sampler.error

@@ -1,9 +1,11 @@
 """The sampler of groups on a queue in this process: what it keeps, drops and refuses."""
 
 import pickle
+from types import SimpleNamespace
 
 import pytest
 import transfer_queue
+from ray.exceptions import ActorDiedError
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster.names import TRAIN, VAL, uid_of
@@ -96,3 +98,20 @@ def test_an_episode_without_a_turn_is_no_failure(sampler):
     made, rows = sampler(TRAIN, [*some, empty])
     assert (len(made.played), len(made.kept)) == (3, 2)
     assert len(sampler.queue) == len(rows.keys) == 2
+
+
+def test_the_error_of_a_process_that_plays_ends_the_wait(sampler, monkeypatch):
+    from ragen_starpo.cluster import group_sampler
+
+    made, _ = sampler(TRAIN, group(0, "Bandit-v0", 0.0, 1.0))
+    made.playing = ["running", "dead"]
+
+    def get(ended):
+        assert ended == ["dead"]
+        raise ActorDiedError
+
+    waiting = SimpleNamespace(wait=lambda calls, **_: (calls[1:], calls[:1]), get=get)
+    monkeypatch.setattr(group_sampler, "ray", waiting)
+    with pytest.raises(ActorDiedError):
+        made.sample(7, TRAIN, 2)
+    assert made.playing == ["running"]

@@ -58,16 +58,11 @@ class Player:
         self._day: str | None = config.ragen.get("day")
         self._is_hf = config.actor_rollout_ref.rollout.name == HF_ENGINE
         self._router = Router({str(number): server for number, server in enumerate(servers)})
-        # Tasks that nothing refers to may vanish.
-        self._playing: set[asyncio.Task[None]] = set()
         tq.init()
 
     async def play(self, groups: Sequence[Group], partition: str) -> None:
-        """Begin groups of episodes without waiting for them."""
-        for group in groups:
-            task = asyncio.create_task(self._play_group(group, partition))
-            self._playing.add(task)
-            task.add_done_callback(self._playing.discard)
+        """Play groups of episodes; the call ends with the last of them."""
+        await asyncio.gather(*(self._play_group(group, partition) for group in groups))
 
     async def _play_group(self, group: Group, partition: str) -> None:
         status = "finished"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import ray
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
@@ -34,8 +35,9 @@ class GroupSampler(ReplayBuffer):
 
     Of the latest sample, `played` has the trajectories before the filter, by group and rollout,
     without failed groups; `kept` those that the filter keeps, in the order of the returned
-    rows, of which each has one per sequence; `error` the first failed episode's error. Its
-    `sampler_kwargs` are the settings of a `FilterSettings`.
+    rows, of which each has one per sequence; `error` the first failed episode's error. `playing`
+    are the unfinished calls of the processes that play. Its `sampler_kwargs` are the settings of
+    a `FilterSettings`.
     """
 
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
@@ -44,6 +46,7 @@ class GroupSampler(ReplayBuffer):
         self.played: list[TokenTrajectory] = []
         self.kept: list[TokenTrajectory] = []
         self.error: str | None = None
+        self.playing: list[Any] = []
 
     def sample(
         self,
@@ -54,8 +57,8 @@ class GroupSampler(ReplayBuffer):
         """Return the rows of the rollouts to learn from, and their fraction.
 
         Validation keeps all rollouts, and requires all. UserError if an episode failed by a
-        user's mistake, no group is left, or a held-out episode failed. `batch_size` is the
-        number of groups.
+        user's mistake, no group is left, or a held-out episode failed. An error of a process that
+        plays is raised, as when it was killed. `batch_size` is the number of groups.
         """
         since = 0.0
         while True:
@@ -63,6 +66,7 @@ class GroupSampler(ReplayBuffer):
             over = (*self.finished_keys[partition_id], *self.failure_keys[partition_id])
             if len(over) >= batch_size:
                 break
+            self._raise_errors()
             since = self._wait_for_next_poll(partition_id, since)
         ended = self._collect_episodes(partition_id)
         keys, is_training = list(ended), partition_id == TRAIN
@@ -90,6 +94,12 @@ class GroupSampler(ReplayBuffer):
         fraction = len(places) / len(whole)
         meta = KVBatchMeta(partition_id=partition_id, keys=rows, tags=tags)
         return meta, {"filter/kept": fraction}
+
+    def _raise_errors(self) -> None:
+        """Raise the error of a process that plays and has ended: its groups will never finish."""
+        if self.playing:
+            ended, self.playing = ray.wait(self.playing, num_returns=len(self.playing), timeout=0)
+            ray.get(ended)
 
     def _collect_episodes(self, partition_id: str) -> dict[str, Ended]:
         """Return finished episodes by the key of their first row, or by their group's."""

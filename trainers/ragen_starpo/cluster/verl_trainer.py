@@ -131,7 +131,7 @@ class VerlTrainer(PPOTrainerSync):
         """Return held-out metrics of episodes that the engines, which hold the model, play."""
         specs = held_out_specs(self.recipe.envs, self.recipe.validation.instances)
         temperature = self.recipe.validation.temperature
-        submit(self._players, specs, self.global_steps, VAL, temperature)
+        self._submit(specs, self.global_steps, VAL, temperature)
         rows, _ = self.replay_buffer.sample(self.global_steps, VAL, len(specs))
         tq.kv_clear(keys=rows.keys, partition_id=VAL)
         records = [trajectory.record for trajectory in self.replay_buffer.played]
@@ -201,7 +201,13 @@ class VerlTrainer(PPOTrainerSync):
         """Start the rollouts of an iteration without waiting for them."""
         recipe, temperature = self.recipe, self.learner.settings.temperature
         specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
-        submit(self._players, specs, number, TRAIN, temperature)
+        self._submit(specs, number, TRAIN, temperature)
+
+    def _submit(
+        self, specs: Sequence[RolloutSpec], number: int, partition: str, temperature: float
+    ) -> None:
+        calls = submit(self._players, specs, number, partition, temperature)
+        self.replay_buffer.playing += calls
 
     def _end(self, number: int) -> QueuedRollouts:
         """Wait for the rollouts of an iteration, and filter them."""
@@ -233,8 +239,8 @@ def submit(
     iteration: int,
     partition: str,
     temperature: float,
-) -> None:
-    """Let the processes that play begin episodes; each takes whole groups."""
+) -> list[Any]:
+    """Let the processes that play begin episodes, each whole groups; return their calls."""
     groups = [
         Group(uid_of(iteration, group), tuple(members), temperature)
         for group, members in groupby(specs, lambda spec: spec.group)
@@ -244,12 +250,9 @@ def submit(
         keys=[group.uid for group in groups], partition_id=partition, tags=[tag] * len(groups)
     )
     count = len(players)
-    ray.get(
-        [
-            player.play.remote(groups[first::count], partition)
-            for first, player in enumerate(players)
-        ]
-    )
+    return [
+        player.play.remote(groups[first::count], partition) for first, player in enumerate(players)
+    ]
 
 
 def _tracking(config: DictConfig) -> Tracking:
