@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import takewhile
+from itertools import product, takewhile
 from typing import TYPE_CHECKING, Any
 
 from jinja2.exceptions import TemplateError
@@ -39,13 +39,15 @@ class Chat:
 
     With `merges_system`, the template refuses or drops system messages, so that theirs is prepended
     to the first user message. With `supports_tools`, it describes the offered functions to the
-    model. `day` is the date that it may write, in ISO format, the same in a whole run.
+    model. `day` is the date that it may write, in ISO format, the same in a whole run. With
+    `has_parts`, it shows contents that are lists of parts alone.
     """
 
     tokenizer: PreTrainedTokenizerBase
     merges_system: bool
     supports_tools: bool = False
     day: str = field(default_factory=lambda: today())
+    has_parts: bool = False
 
     def render(self, messages: Sequence[Message], functions: Sequence[JsonObject] = ()) -> str:
         """Return a conversation as text; UserError if the template refuses it or its functions.
@@ -157,11 +159,12 @@ class Chat:
         opens: bool = True,
     ) -> str:
         day = datetime.fromisoformat(self.day)
+        shown = [_to_parts(message) if self.has_parts else message for message in messages]
         try:
             # The library's types allow texts alone in a message.
             apply: Any = self.tokenizer.apply_chat_template
             text: str = apply(
-                list(messages),
+                shown,
                 tools=list(functions) or None,
                 tokenize=False,
                 add_generation_prompt=opens,
@@ -182,18 +185,19 @@ def make_chat(name: str, tokenizer: PreTrainedTokenizerBase, day: str | None = N
     if tokenizer.chat_template is None:
         raise UserError(f"{name!r} has no chat template; evaluate an instruction-tuned model")
     chats: list[Chat] = []
-    for merges in (False, True):
-        chat = Chat(tokenizer, merges, day=day or today())
+    reasons: list[str] = []
+    for has_parts, merges in product((False, True), repeat=2):
+        chat = Chat(tokenizer, merges, day=day or today(), has_parts=has_parts)
         try:
             plain = chat.render(sample_conversation())
         except RefusedConversationError as error:
-            reason = error.reason
+            reasons.append(error.reason)
             continue
         chats.append(replace(chat, supports_tools=_describes_functions(chat, plain)))
         if _has_system(plain):
             return chats[-1]
     if not chats:
-        raise UserError(f"the chat template of {name!r} refuses a conversation: {reason}")
+        raise UserError(f"the chat template of {name!r} refuses a conversation: {reasons[1]}")
     return chats[0]
 
 
@@ -214,6 +218,11 @@ def _describes_functions(chat: Chat, plain: str) -> bool:
         return offering.render(sample_conversation(), [make_function("look")]) != plain
     except RefusedConversationError:
         return False
+
+
+def _to_parts(message: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a message whose text is a part of its content."""
+    return {**message, "content": [{"type": "text", "text": message["content"] or ""}]}
 
 
 def _has_system(text: str) -> bool:

@@ -35,6 +35,17 @@ def counted(tokenizer, ids):
     return [token for token in ids if token in tokenizer.added_tokens_decoder]
 
 
+def test_a_template_may_want_contents_in_parts():
+    tokenizer = FAMILIES["qwen25"].tokenizer()
+    tokenizer.chat_template = CHATML
+    messages = conversation(["Board <|im_end|>", "Two"], ANSWERS[:1], "think")
+    wanted = make_chat("m", tokenizer).tokenize(messages)
+    parts = "{% for part in m.content %}{{ part.text }}{% endfor %}"
+    for guard in ("", "{% if m.content is string %}{{ raise_exception('text') }}{% endif %}"):
+        tokenizer.chat_template = CHATML.replace("{{ m.content }}", guard + parts)
+        assert make_chat("m", tokenizer).tokenize(messages) == wanted
+
+
 @ALL
 def test_ordinary_conversations_keep_the_ids_of_the_tokenizer(name):
     tokenizer, chat = made(name)
