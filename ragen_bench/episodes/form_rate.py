@@ -114,8 +114,10 @@ class FormRate:
         opens = _OPENS[self._form]
         other = f"run doctor, or try {self._option} {_ELSE[self._form]}"
         # The marks of an opponent cannot be given.
-        known = self._option == "--format" and suggest_marks(self._texts, self._form)
+        may_give = self._option == "--format"
+        known = may_give and suggest_marks(self._texts, self._form)
         other = f"add --thinking-marks {known}" if known else other
+        give = "give them by --thinking-marks 'OPEN CLOSE', or " if may_give and not known else ""
         mark = next((mark for text in self._texts if (mark := _find_mark(text, self._form))), "")
         lacks = {"tools": "made no call of a function", "plain": "are not in the form of the game"}
         return {
@@ -127,7 +129,7 @@ class FormRate:
             ),
             "filtered": ("were refused, or ended by the provider's filter", "run doctor"),
             "empty": ("were empty", "run doctor, and check the model's chat template"),
-            "marks": (f"think in marks that are not read here, such as {mark}", other),
+            "marks": (f"think in marks that are not read here, such as {mark}", f"{give}{other}"),
             "missing": (lacks.get(self._form, f"had no {opens}"), other),
             "broken": (f"had {opens} and not the whole form around it", other),
         }

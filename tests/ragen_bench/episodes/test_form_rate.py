@@ -88,8 +88,8 @@ def test_a_cause_and_what_to_do(form, answer, says):
 def test_marks_of_thoughts_that_are_not_read(mark):
     rate = rate_of("answer", *[f"{mark}Up. <answer>Up</answer>"] * 10)
     assert rate.report == (
-        f"10 of 10 answers think in marks that are not read here, such as {mark}; run doctor, "
-        "or try --format plain"
+        f"10 of 10 answers think in marks that are not read here, such as {mark}; give them by "
+        "--thinking-marks 'OPEN CLOSE', or run doctor, or try --format plain"
     )
 
 
@@ -107,7 +107,7 @@ def test_known_marks_are_advised(begin, end, marks):
     advice = f"; add --thinking-marks {marks}"
     assert rate_of("answer", *answers).report.endswith(advice)
     assert rate_of("think", *answers).report.endswith(advice)
-    assert "--thinking-marks" not in rate_of("plain", *answers).report
+    assert f"--thinking-marks {marks}" not in rate_of("plain", *answers).report
 
 
 @pytest.mark.parametrize(
