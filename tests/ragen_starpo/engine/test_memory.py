@@ -187,6 +187,8 @@ def test_models_without_attention_are_estimated_and_unknown_ones_say_why(tmp_pat
     found = check_memory(recipe(), tmp_path, Placement("cpu"), 1)
     assert list(found) == ["error"]
     assert describe_memory(found).startswith("Memory  not estimated: ")
+    MambaConfig(vocab_size=100, hidden_size=32, num_hidden_layers=0).save_pretrained(tmp_path)
+    assert "ZeroDivisionError" in check_memory(recipe(), tmp_path, Placement("cpu"), 1)["error"]
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -25,7 +25,10 @@ _PROMPT, _OBSERVATION = 400, 100
 """Assumed tokens of a first prompt, and of each further observation."""
 _COLUMNS = 256
 """Keys and values grow by this many tokens."""
-_FAILURES = (AttributeError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+_FAILURES = (
+    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, OSError),
+    *(RuntimeError, TypeError, ValueError),
+)
 """Errors of models that transformers does not build as others."""
 _SLOTS = 64
 """Concurrent episodes of a validation by `ragen-train local`."""
