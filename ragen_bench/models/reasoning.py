@@ -47,6 +47,8 @@ def read_thoughts(
     response_format: AnswerFormat,
     marks: ThinkingMarks = THINK,
     opening: str = "",
+    *,
+    knows_prompt: bool = False,
 ) -> Completion:
     """Return a completion whose thoughts have the place that the format gives them.
 
@@ -56,13 +58,15 @@ def read_thoughts(
     of an answer outside thoughts. Before thoughts that are never closed, the text is kept.
 
     `opening` is the thought that the prompt opened for the model, see `ThinkingMarks.opening`. A
-    thought may be closed that neither the prompt nor the model opened.
+    thought may be closed that the model did not open, as a server's template may have. With
+    `knows_prompt` there is no other opening, and in the format "think" it breaks the form.
     """
     text = completion.text
     if completion.reasoning:  # of a server that knows the opened thought too
         opening = ""
     if response_format == "think":
-        if completion.reasoning or body_of(text, "think") is not None:
+        is_begun = opening or not knows_prompt or _begins(text, marks)
+        if completion.reasoning or not is_begun or body_of(text, "think") is not None:
             return completion
         whole = text if opening and text.startswith(opening) else opening + text
         answer = whole if body_of(whole, "think") is not None else _as_think(whole, marks)
@@ -142,7 +146,8 @@ class ThoughtReader:
         self, completion: Completion, response_format: AnswerFormat, prompt: Sequence[int]
     ) -> Completion:
         """Return the completion of a prompt as `read_thoughts` does."""
-        return read_thoughts(completion, response_format, self.marks, self.opening(prompt))
+        opening = self.opening(prompt)
+        return read_thoughts(completion, response_format, self.marks, opening, knows_prompt=True)
 
 
 def let_think(sampling: Sampling, marks: ThinkingMarks, opening: str) -> Sampling:
@@ -157,6 +162,11 @@ def let_think(sampling: Sampling, marks: ThinkingMarks, opening: str) -> Samplin
 def _closes(text: str, marks: ThinkingMarks) -> bool:
     """Return whether a text has a mark that ends a thought."""
     return any(mark.lastgroup in _CLOSING for mark in marks.pattern.finditer(text))
+
+
+def _begins(text: str, marks: ThinkingMarks) -> bool:
+    """Return whether a text has a mark that begins a thought."""
+    return any(mark.lastgroup == "begin" for mark in marks.pattern.finditer(text))
 
 
 def _has_answer(text: str) -> bool:

@@ -122,6 +122,14 @@ def test_an_opened_thought():
     assert read_thoughts(apart, "plain", THINK, "<think>\n") == apart
 
 
+def test_a_thought_that_nobody_opened_is_in_form_behind_an_unknown_prompt_alone():
+    reader, prompt = asked(FAMILIES["qwen25"])
+    answer = Completion(f"Above.</think>{UP}")
+    assert reader.read(answer, "think", prompt) == answer
+    assert read_thoughts(answer, "think").text == f"<think>Above.</think>{UP}"
+    assert reader.read(answer, "answer", prompt).text == UP
+
+
 def test_a_prompt_that_only_names_a_mark_opens_nothing():
     for prompt in (
         "Use <think>.",

@@ -167,7 +167,7 @@ def test_two_nodes_and_their_resumption_train_one_ahead_as_one_process_would(
     assert abs(gaps[0]) < 1e-6
     assert min(map(abs, gaps[1:])) > 1e-4
     told = [line["thoughts/mutual_information"] for line in lines(local)]
-    assert min(map(abs, told)) > 1e-3
+    assert min(map(abs, told)) > 1e-2
     assert {line["thoughts/count"] for line in lines(local)} == {5}
     assert min(line["gradients/2/task"] for line in lines(local)) > 1e-2
     recipe, out = write(TWO_NODES, thinking, tmp_path), tmp_path / "run"
