@@ -39,8 +39,9 @@ def _place(seeing, tmp_path, monkeypatch):
 
 
 def asked(seeing):
-    """Return the messages of each request for a turn, without the engine's own first question."""
-    return [body["messages"] for body in seeing.bodies if len(body["messages"]) > 1]
+    """Return the messages of each request for a turn, without the engine's own first questions."""
+    conversations = [body["messages"] for body in seeing.bodies]
+    return [messages for messages in conversations if messages[-1]["content"] != "-"]
 
 
 def shown(run):

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.slow
 def test_a_model_that_plays_against_itself_is_loaded_once(monkeypatch):
     loaded = []
 
-    def counted(*wanted, isolation):
+    def counted(*wanted, **options):
         loaded.append(wanted)
-        return resolve(*wanted, isolation=isolation)
+        return resolve(*wanted, **options)
 
     monkeypatch.setattr("ragen_bench.opponents.opponent.resolve", counted)
     pair = load("random", None, Opponent("random", "think"))
