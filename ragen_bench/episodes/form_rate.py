@@ -129,7 +129,10 @@ class FormRate:
             ),
             "filtered": ("were refused, or ended by the provider's filter", "run doctor"),
             "empty": ("were empty", "run doctor, and check the model's chat template"),
-            "marks": (f"think in marks that are not read here, such as {mark}", f"{give}{other}"),
+            "marks": (
+                f"had thoughts in marks that are not read here, such as {mark}",
+                f"{give}{other}",
+            ),
             "missing": (lacks.get(self._form, f"had no {opens}"), other),
             "broken": (f"had {opens} and not the whole form around it", other),
         }

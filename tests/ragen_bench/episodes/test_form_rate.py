@@ -88,8 +88,8 @@ def test_a_cause_and_what_to_do(form, answer, says):
 def test_marks_of_thoughts_that_are_not_read(mark):
     rate = rate_of("answer", *[f"{mark}Up. <answer>Up</answer>"] * 10)
     assert rate.report == (
-        f"10 of 10 answers think in marks that are not read here, such as {mark}; give them by "
-        "--thinking-marks 'OPEN CLOSE', or run doctor, or try --format plain"
+        f"10 of 10 answers had thoughts in marks that are not read here, such as {mark}; give them "
+        "by --thinking-marks 'OPEN CLOSE', or run doctor, or try --format plain"
     )
 
 
