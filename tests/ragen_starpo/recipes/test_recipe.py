@@ -110,7 +110,6 @@ def test_settings_and_defaults(written):
         ("optimiser.learning_rate=-1", "optimiser.learning_rate: is above 0 and finite, got -1.0"),
         ("loss.clip_low=1.5", "loss.clip_low: is at least 0 and below 1, got 1.5"),
         ("loss.dual_clip=1", "loss.dual_clip: is above 1 and finite, got 1.0"),
-        ("loss.kl_ratio=true", "kl_ratio weights the KL divergence, whose weight kl is 0; set kl"),
         ("optimiser.betas=[0.9, 1]", "optimiser.betas.1: is at least 0 and below 1, got 1.0"),
         ("monitor.fall=1", "monitor.fall: is above 0 and below 1, got 1.0"),
         ("cluster.memory=1", "cluster.memory: is above 0 and below 1, got 1.0"),

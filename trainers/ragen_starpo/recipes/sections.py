@@ -241,8 +241,6 @@ class LossSettings:
 
     def __post_init__(self) -> None:
         LOSSES.find(self.policy).check(self)
-        if self.kl_ratio and not self.kl:
-            raise ValueError("kl_ratio weights the KL divergence, whose weight kl is 0; set kl")
 
 
 @dataclass(frozen=True, config=STRICT)
