@@ -22,7 +22,7 @@ from ragen_bench.models.chat_messages import (
     settle,
     with_tool_calls,
 )
-from ragen_bench.models.prompt import opening
+from ragen_bench.models.prompt import merge_system, opening
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -234,9 +234,3 @@ def _has_system(text: str) -> bool:
 def sample_conversation() -> list[Message]:
     """Return a conversation with the beginning of every episode."""
     return [*opening("think"), {"role": "user", "content": "-"}]
-
-
-def merge_system(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with the system message prepended to the first user message."""
-    system, first, *rest = messages
-    return [{"role": "user", "content": f"{system['content']}\n\n{first['content']}"}, *rest]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from ragen_bench.models.base import Message
 from ragen_envs.core.protocol import AnswerFormat, ResponseFormat, format_answer, instructions
@@ -21,6 +22,7 @@ FIRST = "A new game begins.\n\n"
 """Text before the first observation."""
 SKIPPED = "\n\nTurns that are not shown: {count}.\n\n"
 """Text between the first observation and a later one."""
+M = TypeVar("M", bound=Mapping[str, Any])
 History = int | None
 """Number of past turns in a conversation; None for all."""
 _DEMONSTRATION = (
@@ -122,3 +124,17 @@ def prompt_hash(
     opponents = [opponent_conversation("", opponent_format)] if opponent_format else []
     hashed = json.dumps([messages, history, *opponents])
     return hashlib.sha256(hashed.encode()).hexdigest()[:16]
+
+
+def merge_system(messages: Sequence[M]) -> list[M]:
+    """Return the messages with the system text at the beginning of the first user message."""
+    if [message["role"] for message in messages[:2]] != ["system", "user"]:
+        return list(messages)
+    system, first, *rest = messages
+    content: Any = [{"type": "text", "text": system["content"]}]
+    if isinstance(first["content"], str):
+        content = f"{system['content']}\n\n{first['content']}"
+    else:
+        content += first["content"]
+    merged: Any = {**first, "content": content}
+    return [merged, *rest]

@@ -27,10 +27,11 @@ from ragen_bench.models.api.returned import AS_RECORDED
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.api.served_template import ServedTemplate, read_template
 from ragen_bench.models.api.stream import is_stream, merge_openai, wants_stream
-from ragen_bench.models.api.system_role import merge_system, refuses_system
+from ragen_bench.models.api.system_role import refuses_system
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Engine, Message, Sampling
 from ragen_bench.models.call_forms import CallForm
+from ragen_bench.models.prompt import merge_system
 from ragen_bench.models.reasoning import let_think
 from ragen_bench.models.thinking_marks import parse_marks
 

@@ -21,16 +21,3 @@ def refuses_system(words: str, messages: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a server refuses a conversation for its system message."""
     roles = [message["role"] for message in messages[:2]]
     return roles == ["system", "user"] and _REFUSED.search(words) is not None
-
-
-def merge_system(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the messages with the system text at the beginning of the first user message."""
-    if [message["role"] for message in messages[:2]] != ["system", "user"]:
-        return list(messages)
-    system, first, *rest = messages
-    content: Any = [{"type": "text", "text": system["content"]}]
-    if isinstance(first["content"], str):
-        content = f"{system['content']}\n\n{first['content']}"
-    else:
-        content += first["content"]
-    return [{**first, "content": content}, *rest]

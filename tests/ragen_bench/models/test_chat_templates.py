@@ -5,10 +5,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from ragen_bench.models import Sampling
-from ragen_bench.models.chat import make_chat, merge_system
+from ragen_bench.models.chat import make_chat
 from ragen_bench.models.chat_marks import remove_guards
 from ragen_bench.models.hf.sampling import Ending
-from ragen_bench.models.prompt import conversation
+from ragen_bench.models.prompt import conversation, merge_system
 from ragen_bench.suites import make_env
 
 from .families import FAMILIES

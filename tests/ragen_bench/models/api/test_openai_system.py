@@ -6,8 +6,8 @@ import pytest
 
 from ragen_bench.cli import main
 from ragen_bench.models import Request
-from ragen_bench.models.api.system_role import merge_system, refuses_system
-from ragen_bench.models.prompt import opening
+from ragen_bench.models.api.system_role import refuses_system
+from ragen_bench.models.prompt import merge_system, opening
 
 from . import hosted
 from .client import GREEDY, model_at, refusal, texts
