@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from verl.trainer.ppo import core_algos
 from verl.workers.config import ActorConfig
 
-from ragen_starpo.algorithms.advantages import bi_level_gae, find_turn_ends
+from ragen_starpo.algorithms.advantages import (
+    bi_level_gae,
+    find_turn_ends,
+    gigpo,
+    hybrid,
+    turn_grpo,
+)
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.registry import AGGREGATIONS, KL_ESTIMATORS
 from ragen_starpo.objective import (
@@ -39,7 +45,10 @@ def played():
         TokenTrajectory(
             group,
             tuple(
-                Turn((7,) * (1 + number), Sampled((8,) * count, (-1.0,) * count, True), reward)
+                Turn(
+                    *((7,) * (1 + number), Sampled((8,) * count, (-1.0,) * count, True), reward),
+                    state=("a square", count),
+                )
                 for number, (count, reward) in enumerate(turns)
             ),
             {},
@@ -108,6 +117,25 @@ def by_bi_level_gae(credit):
     )
 
 
+TURN_REWARDS = torch.tensor(
+    [[1.0, -0.5, 0], [0.25, 0, 0], [0.5, 0, 2.0], [-1.0, 0, 0], [0.1, 0.2, 0]]
+)
+STATES = torch.tensor([[0, 1, -1], [2, -1, -1], [3, 4, 4], [4, -1, -1], [4, 5, -1]])
+
+
+def by_hybrid(credit):
+    """Verl has none of these; `test_turn_advantages` has slow loops."""
+    scores = TURN_REWARDS.double().sum(1)
+    return hybrid(rewards(credit), VALUES, MASK, scores, BATCH.groups, gamma=GAMMA, lam=LAM)
+
+
+def by_turns(estimator):
+    turns = {"turns": BATCH.turns, "turn_rewards": TURN_REWARDS}
+    if estimator is gigpo:
+        turns |= {"states": STATES, "gamma_turn": GAMMA_TURN}
+    return estimator(TURN_REWARDS.double().sum(1), BATCH.groups, MASK, **turns), None
+
+
 ESTIMATORS = [
     ("grpo", "trajectory", by_grpo, True, False),
     ("dr-grpo", "trajectory", by_grpo, False, False),
@@ -118,6 +146,10 @@ ESTIMATORS = [
     ("reinforce-plus-plus", "trajectory", by_reinforce_plus_plus, "trajectory", False),
     ("reinforce-plus-plus", "turn", by_reinforce_plus_plus, "turn", False),
     ("bi-level-gae", "turn", by_bi_level_gae, "turn", True),
+    ("hybrid", "trajectory", by_hybrid, "trajectory", True),
+    ("hybrid", "turn", by_hybrid, "turn", True),
+    ("gigpo", "turn", by_turns, gigpo, False),
+    ("turn-grpo", "turn", by_turns, turn_grpo, False),
 ]
 
 

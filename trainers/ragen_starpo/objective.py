@@ -50,6 +50,9 @@ def compute_advantages(
         ends=find_turn_ends(joined.turns, joined.mask),
         scores=joined.scores,
         groups=joined.groups,
+        turns=joined.turns,
+        turn_rewards=joined.turn_rewards,
+        states=joined.states,
     )
     advantages, returns = result if isinstance(result, tuple) else (result, None)
     if not estimator.critic or returns is None:

@@ -88,6 +88,11 @@ class MultiPullEnv(TextEnv[MultiPullVariant, Arms]):
     example = EXAMPLE
     has_fixed_actions = True
 
+    @property
+    def results(self) -> tuple[tuple[int, int], ...]:
+        """The pulls and the wins of each arm so far."""
+        return tuple(zip(self._pulls, self._wins, strict=True))
+
     def generate_instances(self, stream: RandomStream) -> Iterator[Arms | None]:
         while True:
             rolls = (stream.below(len(_PERCENTAGES)) for _ in range(self.variant.arms))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
-from ragen_envs.games.bandit_multi_pull.env import COLOURS
+from ragen_envs.games.bandit_multi_pull.env import COLOURS, MultiPullEnv
 
 
 class MultiPullFailures(FailureLabeler):
     """Labels episodes at the turn after which the best arm cannot get over half the pulls."""
+
+    def read_state(self, env: MultiPullEnv) -> Hashable:
+        return env.results, env.turns_left
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         return COLOURS[: len(episode.instance.percentages)]

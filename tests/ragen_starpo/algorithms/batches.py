@@ -44,3 +44,13 @@ def scored_groups(draw, ties=True):
         score = st.one_of(st.sampled_from([-0.1, 0.0, 1.0]), score)
     scores = draw(st.lists(score, min_size=len(groups), max_size=len(groups)))
     return torch.tensor(scores, dtype=torch.float64), torch.tensor(groups)
+
+
+@st.composite
+def masked_groups(draw):
+    """Return scores, groups and a mask, (trajectories, tokens), with a token and gaps in a row."""
+    scores, groups = draw(scored_groups())
+    noise = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
+    mask = (torch.rand((len(scores), 6), generator=noise) < 0.5).long()
+    mask[torch.arange(len(scores)), torch.randint(0, 6, (len(scores),), generator=noise)] = 1
+    return scores, groups, mask

@@ -12,13 +12,14 @@ from ragen_starpo.algorithms.advantages import (
     dr_grpo,
     find_turn_ends,
     grpo,
+    place_on_last_token,
     reinforce_plus_plus,
     reinforce_plus_plus_baseline,
     rloo,
     token_gae,
 )
 from ragen_starpo.algorithms.masked import masked_whiten
-from tests.ragen_starpo.algorithms.batches import batches, scored_groups
+from tests.ragen_starpo.algorithms.batches import batches, masked_groups, scored_groups
 
 pytestmark = pytest.mark.slow
 
@@ -121,29 +122,22 @@ def test_one_turn_without_turn_discount_is_token_gae():
 
 
 @pytest.mark.parametrize("normalize_std", [True, False])
-@given(scored_groups())
+@given(masked_groups())
 def test_grpo_and_dr_grpo_equal_verls(normalize_std, scored):
-    scores, groups = scored
-    mask = torch.ones(len(scores), 3, dtype=torch.int64)
-    mask[:, 0] = 0
-    rewards = torch.zeros(mask.shape, dtype=torch.float64)
-    rewards[:, 2] = scores
+    scores, groups, mask = scored
+    rewards = place_on_last_token(scores, mask)
     theirs, _ = core_algos.compute_grpo_outcome_advantage(
         rewards, mask, names(groups), norm_adv_by_std_in_grpo=normalize_std
     )
     close((grpo if normalize_std else dr_grpo)(scores, groups, mask), theirs)
 
 
-@given(scored_groups())
+@given(masked_groups())
 def test_reinforce_plus_plus_baseline_equals_verls(scored):
-    scores, groups = scored
-    mask = torch.ones(len(scores), 4, dtype=torch.int64)
-    mask[:, 0] = 0
-    mask[1:, 1] = 0  # responses of different lengths
+    scores, groups, mask = scored
     if mask.sum() < 2:
         return
-    rewards = torch.zeros(mask.shape, dtype=torch.float64)
-    rewards[:, 3] = scores
+    rewards = place_on_last_token(scores, mask)
     theirs, _ = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage(
         rewards, mask, names(groups)
     )
@@ -157,11 +151,10 @@ def test_scores_that_differ_by_rounding_are_a_tie():
     assert not grpo(scores, torch.tensor([0, 0]), torch.ones(2, 3)).any()
 
 
-@given(scored_groups())
+@given(masked_groups())
 def test_rloo_is_verls(scored):
-    scores, groups = scored
-    mask = torch.ones(len(scores), 2, dtype=torch.int64)
-    rewards = torch.stack([torch.zeros_like(scores), scores], 1)
+    scores, groups, mask = scored
+    rewards = place_on_last_token(scores, mask)
     theirs, _ = core_algos.compute_rloo_outcome_advantage(rewards, mask, names(groups))
     close(rloo(scores, groups, mask), theirs)
 

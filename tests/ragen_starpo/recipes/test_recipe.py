@@ -103,6 +103,7 @@ def test_settings_and_defaults(written):
         ("envs=[]", "envs: name at least one environment"),
         ("rollouts.samples=1", "filter.strategy: top-k compares the returns of a group, which nee"),
         ("advantage.estimator=bi-level-gae", "bi-level-gae needs each turn's reward; set turn"),
+        ("advantage.estimator=gigpo", "gigpo needs each turn's reward; set turn"),
         ("loss.aggregation=seq-mean-token-sum-norm", "loss.horizon: seq-mean-token-sum-norm div"),
         ("loss.horizon=0", "loss.horizon: is at least 1, got 0"),
         ("seed=-1", "seed: is at least 0 and below 2**30, got -1"),

@@ -41,10 +41,20 @@ def group_index(groups: Tensor) -> tuple[Tensor, int]:
     return index, len(distinct)
 
 
+def group_slots(groups: Tensor) -> tuple[Tensor, int]:
+    """Return each row's group as a number from 0, and the number of rows.
+
+    The latter bounds the groups: no shape depends on values, so `torch.vmap` can batch it.
+    """
+    ordered, order = torch.sort(groups)
+    is_new = torch.cat([torch.zeros_like(order[:1]), (ordered[1:] != ordered[:-1]).long()])
+    return torch.zeros_like(order).scatter(0, order, is_new.cumsum(0)), groups.shape[0]
+
+
 def group_mean(scores: Tensor, index: Tensor, count: int) -> Tensor:
     """Return the mean score of each group, (groups,), in 64 bits."""
     sums = torch.zeros(count, dtype=torch.float64, device=scores.device)
-    return sums.index_add(0, index, scores.double()) / group_sizes(index, count)
+    return sums.index_add(0, index, scores.double()) / group_sizes(index, count).clamp(min=1)
 
 
 def center_in_groups(scores: Tensor, index: Tensor, count: int) -> Tensor:
@@ -64,14 +74,15 @@ def group_std(scores: Tensor, index: Tensor, count: int) -> Tensor:
 
     It is 0 for a group of one, and where scores differ by rounding alone.
     """
-    squares = torch.zeros(count, dtype=torch.float64, device=scores.device)
-    squares.index_add_(0, index, center_in_groups(scores, index, count).square())
+    zeros = torch.zeros(count, dtype=torch.float64, device=scores.device)
+    squares = zeros.index_add(0, index, center_in_groups(scores, index, count).square())
     return torch.sqrt(squares / (group_sizes(index, count) - 1).clamp(min=1))
 
 
 def group_sizes(index: Tensor, count: int) -> Tensor:
     """Return the number of trajectories of each group, (groups,)."""
-    return torch.bincount(index, minlength=count)
+    zeros = torch.zeros(count, dtype=torch.int64, device=index.device)
+    return zeros.index_add(0, index, torch.ones_like(index))
 
 
 def trajectory_sums(values: Tensor, trajectories: Tensor) -> Tensor:

@@ -55,6 +55,10 @@ class Algorithm:
         values = {**settings, **settings["settings"], **inputs}
         return self.function(**{name: values[name] for name in self._parameters if name in values})
 
+    def takes(self, name: str) -> bool:
+        """Return whether the function has a parameter of this name."""
+        return name in self._parameters
+
     def check(self, table: object) -> None:
         """Raise ValueError if one of the function's own settings is unknown, missing or invalid."""
         given: Mapping[str, object] = vars(table)["settings"]
@@ -92,12 +96,15 @@ class Estimator(Algorithm):
 
     Attributes:
         critic: True if a critic is trained, whose `values` the function takes.
-        whole_returns: True if it compares whole returns with a baseline of their group.
+        whole_returns: True if it compares returns with a baseline of their group.
         credit: The only setting of `advantage.credit` that it supports; None for both.
     """
 
     kind = "estimator"
-    inputs = ("rewards", "values", "mask", "ends", "scores", "groups")
+    inputs = (
+        *("rewards", "values", "mask", "ends", "scores", "groups"),
+        *("turns", "turn_rewards", "states"),
+    )
 
     critic: bool = False
     whole_returns: bool = False
@@ -203,10 +210,13 @@ def estimator(
     """Register an advantage estimator, see `Estimator`.
 
     Its inputs are `rewards` and `values`, (trajectories, tokens); `mask`, 1 on sampled tokens;
-    `ends`, 1 on each turn's last sampled token; `scores`, (trajectories,) returns; and `groups`,
-    (trajectories,) the number of the instance. Shared settings are those of `AdvantageSettings`.
+    `ends`, 1 on each turn's last sampled token; `scores`, (trajectories,) returns; `groups`,
+    (trajectories,) the number of the instance; `turns`, (trajectories, tokens) the turn of each
+    token; `turn_rewards`, (trajectories, turns); and `states`, (trajectories, turns) the number of
+    the state that a turn began in, equal for equal states of a group, -1 after the last turn.
+    Shared settings are those of `AdvantageSettings`.
     """
-    if whole_returns:
+    if whole_returns and credit is None:
         credit = "trajectory"
     return ESTIMATORS.register(name, critic=critic, whole_returns=whole_returns, credit=credit)
 

@@ -35,7 +35,7 @@ from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished, re
 from ragen_starpo.local.untrained import warn_if_untrained
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import ClusterSettings
-from ragen_starpo.rollout.episodes import training_pool
+from ragen_starpo.rollout.episodes import find_state_readers, training_pool
 
 
 def train(
@@ -60,6 +60,7 @@ def train(
         )
     check_run(out, recipe)
     training_pool(recipe.envs, recipe.response_format, recipe.environment)
+    find_state_readers(recipe)
     if is_finished(out, recipe.iterations):
         run = TrainingDirectory(out, recipe)
         warn_if_untrained(run.lines("metrics.jsonl"))

@@ -79,7 +79,8 @@ def _check_steps(recipe: Recipe) -> Iterator[str]:
             )
     estimator = ESTIMATORS.find(recipe.advantage.estimator)
     if estimator.credit not in (None, recipe.advantage.credit):
-        reason = "compares whole returns" if estimator.whole_returns else "needs each turn's reward"
+        whole = estimator.credit == "trajectory"
+        reason = "compares whole returns" if whole else "needs each turn's reward"
         yield f"advantage.credit: {estimator.name} {reason}; set {estimator.credit}"
     if recipe.loss.aggregation == "seq-mean-token-sum-norm" and recipe.loss.horizon is None:
         yield (

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion, Message
@@ -166,7 +167,7 @@ class TokenEpisode:
     prompt began.
 
     `context` is the maximum tokens of the model, responses included; `shaped` returns the
-    training reward of a recorded turn.
+    training reward of a recorded turn; `read_state`, if given, the state before a turn.
     """
 
     def __init__(
@@ -177,8 +178,10 @@ class TokenEpisode:
         ending: Ending,
         context: int,
         shaped: Callable[[TurnRecord], float],
+        read_state: Callable[[AnyEnv], Hashable] = lambda _: None,
     ) -> None:
         self._episode, self._group = episode, group
+        self._read_state = read_state
         self._chat, self._ending = chat, ending
         self._context, self._shaped = context, shaped
         self._turns: list[Turn] = []
@@ -202,10 +205,10 @@ class TokenEpisode:
         self.ids += sampled.ids
         prompt = len(self.ids) - len(sampled.ids)
         completion = self._ending.make_completion(prompt, sampled.ids)
-        form = self._episode.env.response_format
+        form, state = self._episode.env.response_format, self._read_state(self._episode.env)
         self._episode.take(self._chat.reader.read(completion, form, self.ids[:prompt]))
         record = self._episode.last_turn
-        self._turns.append(Turn(tuple(self.observed), sampled, self._shaped(record)))
+        self._turns.append(Turn(tuple(self.observed), sampled, self._shaped(record), state))
         if self.is_over:
             return
         if self._split:

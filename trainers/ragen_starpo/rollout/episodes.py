@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ragen_bench.analysis.failures import find_labeler
 from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.episodes.runner import tasks_of
@@ -16,10 +17,12 @@ from ragen_bench.models.chat import Chat
 from ragen_bench.models.hf.sampling import Ending
 from ragen_bench.models.reasoning import stop_text
 from ragen_bench.suites import EnvPool, env_id, make_text_env, select
+from ragen_envs.core.failures import FailureLabeler
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.games.frozen_lake.rules import Slip
+from ragen_starpo.algorithms.registry import ESTIMATORS
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import EnvironmentSettings, RolloutSettings
 from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
@@ -76,8 +79,8 @@ class EpisodeFactory:
 
     Train instances use the recipe's environments, val instances the suite's own. `ends` are the
     ids that end a turn; `context` is None if the model's configuration does not name one.
-    UserError if the chat template is not trainable, a response has no room, or the user's own
-    reward does not exist.
+    UserError if the chat template is not trainable, a response has no room, the user's own
+    reward does not exist, or as `find_state_readers` raises it.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class EpisodeFactory:
         self._chat = ChatTokens(chat, ends)
         self._format, self._shaping = recipe.response_format, recipe.shaping
         self._own = OwnReward(recipe.shaping.python) if recipe.shaping.python else None
+        self._read_states = find_state_readers(recipe)
         self._history = recipe.rollouts.history
         if self._history is None:
             self._chat.check()
@@ -114,7 +118,8 @@ class EpisodeFactory:
             own = self._own if task.split == "train" else None
             shaped = make_reward(self._shaping, episode, own, self.sampling.max_tokens)
             on_tokens = TokenEpisode(
-                episode, spec.group, self._chat, self.ending, self._context, shaped
+                *(episode, spec.group, self._chat, self.ending, self._context, shaped),
+                self._read_states.get(task.env, lambda _: None),
             )
         except BaseException:
             _close(env)
@@ -128,6 +133,27 @@ class EpisodeFactory:
     def give_up(self, episode: Episode) -> None:
         """Close its environment, which may be in an invalid state after an error."""
         _close(episode.env)
+
+
+def find_state_readers(recipe: Recipe) -> Mapping[str, Callable[[AnyEnv], Hashable]]:
+    """Return the functions that read the environments' states, by full id.
+
+    It is empty unless the estimator compares states. UserError if a game does not define its own:
+    the default is equal in all rollouts of an instance.
+    """
+    estimator = ESTIMATORS.find(recipe.advantage.estimator)
+    if not estimator.takes("states"):
+        return {}
+    readers = {}
+    for env in map(env_id, recipe.envs):
+        labeler = find_labeler(env)
+        if type(labeler).read_state is FailureLabeler.read_state:
+            raise UserError(
+                f"{estimator.name} compares states, and the failure labeler of {env} does not "
+                "define read_state; define it, or choose another advantage.estimator"
+            )
+        readers[env] = labeler.read_state
+    return readers
 
 
 def _close(env: AnyEnv) -> None:

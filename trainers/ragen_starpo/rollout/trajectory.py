@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -44,12 +44,14 @@ class Turn:
     """One turn of a trajectory, with its shaped reward.
 
     `observed` are the ids since the last response: the prompt, or the observation with the text
-    of the chat template around it. With a limited history, the whole prompt.
+    of the chat template around it. With a limited history, the whole prompt. `state` is the
+    environment's before the response; None unless the estimator compares states.
     """
 
     observed: tuple[int, ...]
     sampled: Sampled
     reward: float
+    state: Hashable = None
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ class TokenBatch:
         cut: (sequences, tokens) 1 on the tokens of responses that the limit of tokens cut.
         turn_rewards: (sequences, turns) shaped rewards of all turns of the trajectory; 0 after its
             last turn.
+        states: (sequences, turns) number of the state that each turn of the trajectory began in,
+            equal for equal states of a group alone; -1 after its last turn.
         scores: (sequences,) shaped returns of the trajectories, in 64 bits.
         groups: (sequences,) groups of the trajectories.
         trajectories: (sequences,) number of each sequence's trajectory. `batch_of` counts them from
@@ -160,6 +164,7 @@ class TokenBatch:
     log_probs: Tensor
     cut: Tensor
     turn_rewards: Tensor
+    states: Tensor
     scores: Tensor
     groups: Tensor
     trajectories: Tensor
@@ -195,6 +200,13 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         [turn.reward for turn in trajectory.turns] + [0.0] * (longest - len(trajectory.turns))
         for trajectory in trajectories
     ]
+    known: dict[Hashable, int] = {}
+    states = [
+        [known.setdefault((trajectory.group, turn.state), len(known)) for turn in turns]
+        + [-1] * (longest - len(turns))
+        for trajectory in trajectories
+        for turns in [trajectory.turns]
+    ]
     groups = torch.tensor([trajectory.group for trajectory in trajectories], dtype=torch.int64)
     return TokenBatch(
         ids=_pad_rows(ids, width, pad),
@@ -204,6 +216,7 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         log_probs=_pad_rows([row.log_probs for row in rows], width, 0, torch.float32),
         cut=_pad_rows([row.cut for row in rows], width, 0),
         turn_rewards=torch.tensor(turn_rewards, dtype=torch.float32)[of],
+        states=torch.tensor(states, dtype=torch.int64)[of],
         scores=scores_of(trajectories)[of],
         groups=groups[of],
         trajectories=of,
