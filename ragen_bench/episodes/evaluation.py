@@ -222,12 +222,12 @@ def play_run(
     lacks only excluded episodes that a server left unfinished. Raises UserError for a directory
     that holds something else, or a model that cannot respond.
     """
+    _resume_models(evaluation, model, path)
     # Refuse what the model cannot do before a directory records the settings.
     model.engine(evaluation.sampling).close()
     notes = set(notes_of(model))
     for note in notes_of(model):
         say(f"Note: {note}.")
-    _resume_models(evaluation, model, path)
     config = evaluation.config(model)
     if evaluation.split == "drawn":
         _refuse_unannounced(evaluation, config.as_json())

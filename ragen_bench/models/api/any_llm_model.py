@@ -9,6 +9,7 @@ from typing import NamedTuple, NoReturn, get_args
 
 from ragen_bench.errors import UserError, described, missing_extra
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.api.base import ServerModel
 from ragen_bench.models.api.errors import (
     RefusedRequestError,
     RetryableError,
@@ -21,7 +22,6 @@ from ragen_bench.models.api.options import SERVER_KEY, ServerOptions, check_url,
 from ragen_bench.models.api.response import REPLIES, make_client
 from ragen_bench.models.api.returned import NATIVE, NO_ANSWER
 from ragen_bench.models.api.secrets import remove_secrets
-from ragen_bench.models.api.server_model import ServerModel
 from ragen_bench.models.api.stream import is_stream, merge_anthropic, merge_google
 from ragen_bench.models.base import Message
 from ragen_bench.models.provider import find_provider
@@ -93,6 +93,7 @@ class AnyLLMModel(ServerModel):
             levels = ", ".join(get_args(ReasoningEffort))
             raise UserError(f"--reasoning-effort is one of {levels} for {provider}/NAME")
         self._has_seed = find_provider(f"{provider}/{name}").seeded
+        self._knows_system = True  # the protocols have a field for the system's text
         self._own_entry = {"id": name, "owned_by": provider}
         try:
             self._client = self._connect(dict(options.headers))

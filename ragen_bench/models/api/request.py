@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -24,8 +24,8 @@ from ragen_bench.models.api.errors import (
     raise_error_response,
 )
 from ragen_bench.models.api.message import count_tokens
-from ragen_bench.models.api.options import ServerOptions
 from ragen_bench.models.api.response import read_completion
+from ragen_bench.models.api.retries import retry
 from ragen_bench.models.api.returned import AS_RECORDED, Style, kept_messages, return_messages
 from ragen_bench.models.api.secrets import remove_secrets
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
@@ -41,13 +41,10 @@ from ragen_bench.models.reasoning import cut_at_stop, read_thoughts
 from ragen_envs.core.instances import RandomStream
 
 if TYPE_CHECKING:
-    from ragen_bench.models.api.server_model import ServerModel
+    from ragen_bench.models.api.base import ServerModel
 
 _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
 _SYSTEM: Message = {"role": "system", "content": "-"}
-_T = TypeVar("_T")
-_MAX_DOUBLINGS = 64
-"""More would leave the range of a float after a thousand tries."""
 
 
 class RequestSender:
@@ -66,7 +63,7 @@ class RequestSender:
                 "or serve the model with vLLM, SGLang or llama.cpp"
             )
         self._model, self._dialect, self._sampling = model, dialect, sampling
-        self._refused = refused
+        self._refused, self._options = refused, model.options
         self._fields = {**dialect.extra, **model.extra}  # the user's come last
         self._has_answered = model.has_answered
         self._limit_fits = False
@@ -153,6 +150,19 @@ class RequestSender:
                     exit_code=1,
                 )
         return completion
+
+    async def count_prompt(self, messages: Sequence[Message]) -> int:
+        """Return the tokens that the server counts in a conversation, 0 if it counts none.
+
+        It is asked for an answer of one token.
+        """
+        sampling = replace(self._sampling, max_tokens=1, stop="", constrain=False)
+        short = RequestSender(self._model, self._dialect, sampling, self._refused)
+        short._options = replace(self._options, retries=min(1, self._options.retries))
+        try:
+            return (await short._ask(messages, 0, self._fields)).prompt_tokens
+        except (RetryableError, ContextError, FilterError, UserError):
+            return 0  # a run's own requests find out what is wrong
 
     def _describe_tries(self, error: RetryableError) -> str:
         tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
@@ -271,7 +281,7 @@ class RequestSender:
                 raise_error_response(model.url, model.key, error.status, error.body)
 
         try:
-            completion = await retry(send, self._model.options, spread)
+            completion = await retry(send, self._options, spread)
         except UnreadableAnswerError as error:  # the model's doing, so an answer out of form
             tokens = count_tokens({}, error.text, "")
             completion = Completion(
@@ -291,39 +301,6 @@ class RequestSender:
             "seed": seed,
             **({"stop": [sampling.stop]} if sends_stop else {}),
         }
-
-
-async def retry(
-    send: Callable[[], Awaitable[_T]],
-    options: ServerOptions,
-    spread: float = 1.0,
-    should_retry: Callable[[RetryableError], bool] = lambda _error: True,
-) -> _T:
-    """Return the result of `send`, after as many retries as needed and allowed by the options.
-
-    `spread`, from 0 to 1, spreads the retries of requests that failed together; `should_retry`
-    decides which failures are retried. The last failure has the number of tries.
-    """
-    tries = 0
-    while True:
-        try:
-            tries += 1
-            return await _send_in_time(send, options.timeout)
-        except RetryableError as error:
-            error.tries = tries
-            if tries > options.retries or not should_retry(error):
-                raise
-            doublings = min(tries - 1, _MAX_DOUBLINGS)
-            wait = min(options.longest_wait, options.first_wait * 2**doublings)
-            await asyncio.sleep(max(error.retry_after, wait * (1 + spread) / 2))
-
-
-async def _send_in_time(send: Callable[[], Awaitable[_T]], seconds: float) -> _T:
-    try:
-        async with asyncio.timeout(seconds):
-            return await send()
-    except TimeoutError:
-        raise RetryableError(f"no answer within {seconds:g} s, see --timeout") from None
 
 
 def _replace_surrogates(part: Any) -> Any:

@@ -19,6 +19,8 @@ except ImportError as missing:
     raise missing_extra(missing, "openai") from missing
 
 _ANSWERED = "What is answered."
+UNSHOWN = (openai.APIError, RejectedResponseError, ValueError, LookupError, TypeError)
+"""Errors of a server that does not show its template: an old version, or a proxy before it."""
 _MARK = re.compile(r"\s*(<[^<>\s]+>|\[[^\[\]\s]+\])")
 """A special token as templates write it."""
 
@@ -43,6 +45,11 @@ class ServedTemplate:
         return self.marks or THINK
 
 
+def find_root(url: str) -> str:
+    """Return the URL of what a server has next to its API."""
+    return url.rstrip("/").removesuffix("/v1")
+
+
 async def read_template(
     client: openai.AsyncOpenAI, url: str, marks: ThinkingMarks | None
 ) -> ServedTemplate | None:
@@ -50,7 +57,7 @@ async def read_template(
 
     `marks` are those that the user gives, or None.
     """
-    root = url.rstrip("/").removesuffix("/v1")
+    root = find_root(url)
 
     async def render(messages: Sequence[Message]) -> str:
         body = {"messages": messages}
@@ -68,8 +75,8 @@ async def read_template(
             return None
         prompt = await render(conversation)
         longer = await render([*conversation, {"role": "assistant", "content": _ANSWERED}, asked])
-    except (openai.APIError, RejectedResponseError, ValueError, LookupError, TypeError):
-        return None  # an old version, or a proxy before it
+    except UNSHOWN:
+        return None
     following = _MARK.match(longer.partition(_ANSWERED)[2])
     ends = tuple(filter(None, (end, following and following[1])))
     return ServedTemplate(found, found.opening(prompt), ends)

@@ -22,6 +22,7 @@ class Hosted:
         paths: where they were sent.
         retry_after: the header of refusals.
         answer: what it says.
+        shows: what it has next to the API: from a path to a function of a request's body.
     """
 
     def __init__(self, url):
@@ -31,6 +32,7 @@ class Hosted:
         self.bodies, self.headers, self.paths = [], [], []
         self.retry_after = None
         self.answer = ANSWER
+        self.shows = {}
 
     def reply(self, body):
         if refusal := self.refuses(body):
@@ -124,6 +126,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         stub = self.server.stub
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path in ("/tokenize", "/apply-template"):
+            shown = stub.shows.get(self.path)
+            return self.send(200, shown(body)) if shown else self.send(404, {})
         stub.bodies.append(body)
         stub.headers.append(self.headers)
         stub.paths.append(self.path)

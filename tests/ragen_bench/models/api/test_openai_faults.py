@@ -10,7 +10,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.models import Completion, Request, RequestFailure, ServerOptions
 from ragen_bench.models.api.errors import RetryableError
-from ragen_bench.models.api.request import retry
+from ragen_bench.models.api.retries import retry
 
 from . import proxy
 from .client import KEY, REQUESTS, SAMPLED, model_at, refusal, texts

@@ -1,4 +1,4 @@
-"""Servers whose chat template refuses the system role."""
+"""Servers whose chat template refuses the system role, or drops its text in silence."""
 
 import json
 
@@ -33,6 +33,29 @@ def stub(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789-secret")
     with hosted.running() as stub:
         yield stub
+
+
+@pytest.fixture(params=["hosted", "sglang", "vllm", "llamacpp"])
+def dropping(stub, request):
+    """A server that drops system texts, and the kinds of which it is."""
+    stub.listing = 200, {"data": [{"id": hosted.NAME, "owned_by": request.param}]}
+    stub.keeps = False
+
+    def count(body):
+        kept = [m for m in body["messages"] if m["role"] != "system" or stub.keeps]
+        return sum(len(message["content"].split()) + 4 for message in kept)
+
+    def said():
+        reply = hosted.Hosted.said(stub)
+        reply["usage"]["prompt_tokens"] = count(stub.bodies[-1])
+        return reply
+
+    stub.said = said
+    if request.param == "vllm":
+        stub.shows["/tokenize"] = lambda body: {"tokens": [7] * count(body)}
+    if request.param == "llamacpp":
+        stub.shows["/apply-template"] = lambda body: {"prompt": "p" * count(body)}
+    return stub
 
 
 def refusing(status, words):
@@ -87,5 +110,78 @@ def test_the_record_says_so_and_a_resumed_run_asks_alike(stub, tmp_path, owner):
     asked = len(stub.bodies)
     assert main(args) == 0
     assert (tmp_path / "run/episodes.jsonl").read_text() == episodes
-    refused = [body for body in stub.bodies[asked:] if body["messages"][0]["role"] == "system"]
-    assert len(refused) == (owner == "hosted")  # by the first, short question
+    assert all(body["messages"][0]["role"] == "user" for body in stub.bodies[asked:])
+
+
+def is_probe(body):
+    return body["max_tokens"] == 1 != GREEDY.max_tokens
+
+
+def test_a_dropped_text_is_noticed_before_the_first_episode(dropping):
+    model = model_at(dropping.url, hosted.NAME, retries=0, concurrency=1)
+    assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
+    assert model.identity()["system_message"] == "merged"
+    assert "drops system messages in silence, so that theirs lead" in " ".join(model.notes)
+    system, first, *rest = ASKED[1].messages
+    merged = {"role": "user", "content": f"{system['content']}\n\n{first['content']}"}
+    assert dropping.bodies[-1]["messages"] == [merged, *rest]
+    shown = bool(dropping.shows)
+    assert sum(map(is_probe, dropping.bodies)) == (0 if shown else 3)
+    assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
+    assert sum(map(is_probe, dropping.bodies)) == (0 if shown else 3)
+
+
+def test_a_kept_text_stays_where_it_is(dropping):
+    dropping.keeps = True
+    model = model_at(dropping.url, hosted.NAME, retries=0, concurrency=1)
+    texts(model, ASKED, GREEDY)
+    assert "system_message" not in model.identity()
+    assert dropping.bodies[-1]["messages"] == ASKED[1].messages
+    assert sum(map(is_probe, dropping.bodies)) == (0 if dropping.shows else 2)
+
+
+UNTOLD = {
+    "a number that never changes": lambda reply: reply["usage"].update(prompt_tokens=500),
+    "none": lambda reply: reply.pop("usage"),
+    "what its cache lacks": lambda reply: reply["usage"].update(prompt_tokens=1),
+}
+
+
+@pytest.mark.parametrize("change", UNTOLD.values(), ids=UNTOLD)
+def test_made_up_counts_are_not_believed(stub, change):
+    def said():
+        reply = hosted.Hosted.said(stub)
+        change(reply)
+        return reply
+
+    stub.said = said
+    model = model_at(stub.url, hosted.NAME, retries=0, concurrency=1)
+    texts(model, ASKED, GREEDY)
+    assert model.identity() == {"id": hosted.NAME, "owned_by": "hosted"}
+
+
+@pytest.mark.parametrize("status", [400, 404, 500])
+def test_a_refused_question_of_one_token_is_no_matter(stub, status):
+    stub.refuses = lambda body: (status, {"message": "no"}) if is_probe(body) else None
+    model = model_at(stub.url, hosted.NAME, retries=7, concurrency=1)
+    assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
+    assert sum(map(is_probe, stub.bodies)) == (2 if status == 500 else 1)
+
+
+def test_a_run_keeps_to_its_record_where_a_text_is_dropped(dropping, tmp_path):
+    args = ["evaluate", f"openai/{hosted.NAME}", "--env", "Bandit-v0", "--limit", "2"]
+    args += ["--base-url", dropping.url, "--out", str(tmp_path / "run")]
+    for keeps in (True, False):
+        out = tmp_path / str(keeps)
+        dropping.keeps = keeps
+        assert main([*args[:-1], str(out)]) == 0
+        identity = json.loads((out / "run.json").read_text())["model_identity"]
+        assert identity.get("system_message") == (None if keeps else "merged")
+        lines = (out / "episodes.jsonl").read_text().splitlines(keepends=True)
+        (out / "episodes.jsonl").write_text(lines[0])
+        dropping.keeps = not keeps
+        asked = len(dropping.bodies)
+        assert main([*args[:-1], str(out)]) == 0
+        roles = {body["messages"][0]["role"] for body in dropping.bodies[asked:]}
+        assert roles == {"system" if keeps else "user"}
+        assert json.loads((out / "run.json").read_text())["model_identity"] == identity
