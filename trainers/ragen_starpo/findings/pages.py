@@ -1,0 +1,289 @@
+"""The published findings: a page, one picture for each paper and study, JSON, and curves."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ragen_bench.json_types import JsonObject
+from ragen_bench.pages.formats import NONE
+from ragen_bench.runs.atomic import replacing, write_text
+from ragen_starpo.findings.definition import METRICS, Claim, Study
+from ragen_starpo.findings.metrics import Runs, find_rise, moving_means
+from ragen_starpo.findings.verdicts import LEVEL, Verdict
+
+_WIDTH, _ROW, _TEXT = 900, 20, 560
+_CHART, _HEIGHT, _ACROSS, _POINTS = 210, 120, 4, 30
+_COLOURS = {"higher": "#1a7f37", "lower": "#cf222e", "the same": "#0969da"}
+_LIMIT = 6.0
+"""Bound of the forest plots' axis, in multiples of a claim's δ."""
+
+
+class Finding(NamedTuple):
+    """A study with its verdicts, in the order of its claims, and its arms' runs by name."""
+
+    study: Study
+    verdicts: Sequence[Verdict]
+    runs: Mapping[str, Runs]
+
+
+def write_pages(folder: Path, findings: Sequence[Finding]) -> None:
+    """Write `findings.md`, `findings.json` and the folder `findings` with pictures and curves."""
+    results = make_results(findings)
+    pictures = folder / "findings"
+    pictures.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "findings.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / "findings.md", render_page(results))
+    for paper, claims in _by_paper(results).items():
+        write_text(pictures / f"{_slug(paper)}.svg", render_forest(claims))
+    for finding in findings:
+        write_text(pictures / f"study-{finding.study.name}.svg", render_curves(finding))
+    with replacing(pictures / "curves.npz") as content:
+        content.write(pack_curves(findings))
+
+
+def make_results(findings: Sequence[Finding]) -> JsonObject:
+    """Return the content of `findings.json`."""
+    return {"level": LEVEL, "studies": [_make_study(finding) for finding in findings]}
+
+
+def _make_study(finding: Finding) -> JsonObject:
+    study = finding.study
+    arms = [
+        {
+            "name": arm,
+            "hash": study.hash_of(arm),
+            "task": asdict(study.task_of(arm)),
+            "settings": list(study.settings_of(arm)),
+            "iterations": study.iterations_of(arm),
+            "runs": len(runs.test),
+            "rise": round(find_rise(runs), 2),
+            "seconds": round(runs.seconds),
+        }
+        for arm, runs in finding.runs.items()
+    ]
+    pairs = zip(study.claims, finding.verdicts, strict=True)
+    return {
+        "name": study.name,
+        "question": study.question,
+        "reference": study.reference,
+        "warm_starts": study.warm_starts,
+        "arms": arms,
+        "claims": [_make_claim(study, claim, verdict) for claim, verdict in pairs],
+    }
+
+
+def _make_claim(study: Study, claim: Claim, verdict: Verdict) -> JsonObject:
+    estimate = verdict.estimate
+    interval = estimate.interval(verdict.level) if estimate else ()
+    decided = verdict.word in _COLOURS
+    return {
+        **asdict(claim),
+        "study": study.name,
+        "verdict": verdict.word,
+        "as_claimed": verdict.word == claim.says if decided else None,
+        "why": verdict.why,
+        "mean": _rounded(estimate.mean if estimate else None),
+        "interval": [_rounded(end) for end in interval],
+        "interval_level": round(verdict.level, 6),
+        "runs": study.warm_starts * verdict.seeds,
+        "levels": {arm: _rounded(level) for arm, level in verdict.levels.items()},
+        "knob_value": _rounded(verdict.knob, 4),
+    }
+
+
+def render_page(results: JsonObject) -> str:
+    """Return the page of all findings in Markdown."""
+    studies = results["studies"]
+    claims = [claim for study in studies for claim in study["claims"]]
+    counts = Counter(claim["verdict"] for claim in claims)
+    agreed = sum(claim["as_claimed"] is True for claim in claims)
+    seconds = {arm["hash"]: arm["seconds"] for study in studies for arm in study["arms"]}
+    names = " ".join(study["name"] for study in studies)
+    parts = [
+        "# The papers' findings on small agents",
+        f"{len(claims)} claims: {sum(counts[word] for word in _COLOURS)} are decided, {agreed} of "
+        f"them as the paper says; {counts['undecided']} are undecided and "
+        f"{counts['not testable here']} are not testable here. Agents of 0.1 million parameters "
+        f"learned in {len(seconds)} arms and {sum(seconds.values()) / 3600:.1f} core-hours. "
+        "[Rules and metrics](../studies.md) were fixed before the runs.",
+        f"```\n$ ragen-train study {names} --out store --pages docs/results\n```",
+        "Intervals are joint at 95 % over a study's claims and looks; *the same* is within ±δ. "
+        "In the pictures a difference is divided by its δ. "
+        "[All numbers](findings.json) and [curves](findings/curves.npz) are beside this page.",
+    ]
+    columns = ["claim", "figure", "theirs", "ours", "levels", "verdict", "runs", "curves"]
+    for paper, of_paper in _by_paper(results).items():
+        rows = [_claim_row(claim) for claim in of_paper]
+        picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
+        parts += [f"## {paper}", picture, _table(columns, rows)]
+    parts += [
+        "## Studies",
+        _table(
+            ["study", "question", "arms", "core-seconds", "command"],
+            [
+                [
+                    f"[{study['name']}](findings/study-{study['name']}.svg)",
+                    _cell(study["question"]),
+                    str(len(study["arms"])),
+                    f"{sum(arm['seconds'] for arm in study['arms']):,}",
+                    f"`ragen-train study {study['name']}`",
+                ]
+                for study in studies
+            ],
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _claim_row(claim: JsonObject) -> list[str]:
+    unit = {"points": "", "iterations": " it.", "percent": " %"}[METRICS[claim["metric"]].unit]
+    ours = NONE
+    if claim["mean"] is not None:
+        low, high = claim["interval"]
+        ours = (
+            f"{_signed(claim['mean'])}{unit} [{_signed(low)}, {_signed(high)}], δ {claim['same']:g}"
+        )
+    levels = "; ".join(
+        f"{arm} {NONE if level is None else f'{level:.1f}'}"
+        for arm, level in claim["levels"].items()
+    )
+    agrees = {True: ", as claimed", False: ", not as claimed", None: ""}[claim["as_claimed"]]
+    verdict = f"**{claim['verdict']}**{agrees}" + (f": {claim['why']}" if claim["why"] else "")
+    link = f"[{claim['study']}](findings/study-{claim['study']}.svg)"
+    text = f"{claim['text']} ({claim['metric']})"
+    cells = [text, claim["figure"] or NONE, claim["number"] or NONE, ours, levels, verdict]
+    return [*map(_cell, cells), str(claim["runs"]), link]
+
+
+def render_forest(claims: Sequence[JsonObject]) -> str:
+    """Return the forest plot of claims: differences in multiples of δ, with their intervals."""
+    height = _ROW * (len(claims) + 2)
+    left, span = _TEXT, _WIDTH - _TEXT - 10
+
+    def place(value: float) -> float:
+        return round(left + span * (max(-_LIMIT, min(_LIMIT, value)) + _LIMIT) / (2 * _LIMIT), 1)
+
+    lines = [
+        f'<path d="M{place(x)} 0V{height - _ROW}" stroke="#8886" {dash}/>'
+        f'<text x="{place(x)}" y="{height - 6}" text-anchor="middle">{label}</text>'
+        for x, label, dash in (
+            (-1, "\N{MINUS SIGN}δ", 'stroke-dasharray="3"'),
+            (0, "0", ""),
+            (1, "δ", 'stroke-dasharray="3"'),
+        )
+    ]
+    for row, claim in enumerate(claims):
+        y = _ROW * row + 14
+        text = claim["text"] if len(claim["text"]) < 88 else claim["text"][:86] + "…"
+        lines.append(
+            f'<text x="0" y="{y}">{escape(text)}<title>{escape(claim["text"])}</title></text>'
+        )
+        if claim["mean"] is None:
+            lines.append(
+                f'<text x="{place(0)}" y="{y}" text-anchor="middle">{claim["verdict"]}</text>'
+            )
+            continue
+        colour = _COLOURS.get(claim["verdict"], "#888")
+        low, mean, high = (
+            place(x / claim["same"])
+            for x in (claim["interval"][0], claim["mean"], claim["interval"][1])
+        )
+        lines.append(
+            f'<path d="M{low} {y - 4}H{high}" stroke="{colour}" stroke-width="2"/>'
+            f'<circle cx="{mean}" cy="{y - 4}" r="4" fill="{colour}"/>'
+        )
+    return _svg(_WIDTH, height, lines)
+
+
+def render_curves(finding: Finding) -> str:
+    """Return the moving means of success of each run, a chart for each arm."""
+    lines = []
+    for number, (arm, runs) in enumerate(finding.runs.items()):
+        means = moving_means(runs.curves["success"])
+        x = number % _ACROSS * (_CHART + 15)
+        y = number // _ACROSS * (_HEIGHT + 40)
+        picked = np.unique(np.linspace(0, means.shape[1] - 1, _POINTS).astype(int))
+        xs = np.round(np.linspace(0, _CHART, len(picked))).astype(int)
+        bold = _path(xs, means.mean(axis=0)[picked])
+        thin = "".join(_path(xs, run[picked]) for run in means)
+        lines.append(
+            f'<g transform="translate({x},{y + 20})"><text y="-6">{escape(arm)}</text>'
+            f'<path d="M0 0V{_HEIGHT}H{_CHART}" stroke="#888"/>'
+            f'<path d="{thin}" stroke="#0969da44"/>'
+            f'<path d="{bold}" stroke="#cf222e" stroke-width="2"/>'
+            f'<text x="{_CHART}" y="{_HEIGHT + 12}" text-anchor="end">'
+            f"{runs.curves['success'].shape[1]} iterations, 0 to 100 %</text></g>"
+        )
+    return _svg(_ACROSS * (_CHART + 15), -(-len(finding.runs) // _ACROSS) * (_HEIGHT + 40), lines)
+
+
+def pack_curves(findings: Sequence[Finding]) -> bytes:
+    """Return an npz file: by arm's hash, success of each run in half per cent, and mean curves."""
+    arrays: dict[str, np.ndarray] = {}
+    for finding in findings:
+        for arm, runs in finding.runs.items():
+            key = finding.study.hash_of(arm)
+            arrays[f"{key}/success"] = np.round(200 * runs.curves["success"]).astype(np.uint8)
+            for name, values in runs.curves.items():
+                if name != "success":
+                    known = ~np.isnan(values)
+                    total = np.where(known, values, 0).sum(axis=0, dtype=np.float64)
+                    mean = total / np.maximum(known.sum(axis=0), 1)
+                    mean[~known.any(axis=0)] = math.nan
+                    arrays[f"{key}/{name}"] = mean.astype(np.float32)
+    content = io.BytesIO()
+    save: Callable[..., None] = np.savez_compressed
+    save(content, **arrays)
+    return content.getvalue()
+
+
+def _path(xs: np.ndarray, values: np.ndarray) -> str:
+    """Return an SVG path through values from 0 to 100, in relative steps."""
+    ys = np.round(_HEIGHT * (1 - values / 100)).astype(int)
+    steps = " ".join(f"{a},{b}" for a, b in zip(np.diff(xs), np.diff(ys), strict=True))
+    return f"M{xs[0]} {ys[0]}l{steps}"
+
+
+def _svg(width: int, height: int, lines: Sequence[str]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {max(height, 1)}"'
+    style = "text{font:11px sans-serif;fill:#888;stroke:none}path{fill:none}"
+    return f"{head}><style>{style}</style>{''.join(lines)}</svg>\n"
+
+
+def _by_paper(results: JsonObject) -> dict[str, list[JsonObject]]:
+    papers: dict[str, list[JsonObject]] = {}
+    for study in results["studies"]:
+        for claim in study["claims"]:
+            papers.setdefault(claim["paper"], []).append(claim)
+    return papers
+
+
+def _slug(paper: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in paper.partition(",")[0].lower())
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("\n", " ").replace("|", "\\|")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None or math.isnan(value) else round(value, digits)

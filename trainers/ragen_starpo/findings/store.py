@@ -1,0 +1,181 @@
+"""The store of runs: a file for each arm and look, written once and shared by equal arms."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ragen_bench.errors import UserError
+from ragen_bench.runs.atomic import lock_folder, replacing
+from ragen_bench.runs.json_lines import read_whole, write_whole
+from ragen_starpo.findings.definition import Study, Task
+from ragen_starpo.findings.metrics import Runs
+from ragen_starpo.findings.verdicts import Judgement, judge
+
+_ARMS = "arms"
+_MEMORY = 64 << 20
+"""Bytes of a GPU that a run of 128 rollouts an iteration takes at most."""
+
+
+class RunArm(Protocol):
+    """Trains the runs of an arm, one for each pair of a warm start and a seed, in that order."""
+
+    def __call__(
+        self,
+        task: Task,
+        settings: Sequence[str],
+        *,
+        iterations: int,
+        warm_starts: Sequence[int],
+        seeds: Sequence[int],
+        device: str,
+    ) -> Runs:
+        """Return the runs' curves and held-out success."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A finished arm and look: its name, its runs, and what this command has done so far.
+
+    Attributes:
+        rate: Seed-iterations per second of this command.
+        left: Seconds for what is missing of this look, by that rate.
+    """
+
+    arm: str
+    seeds: int
+    rate: float
+    left: float
+
+
+@contextmanager
+def open_store(folder: Path, studies: Sequence[Study]) -> Iterator[None]:
+    """Create or check the folder of studies' runs, and lock it against other commands.
+
+    A UserError is raised if it holds other files, or another version of a study.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / _ARMS).is_dir():
+        raise UserError(f"{folder} holds files that are not of studies; choose another --out")
+    with lock_folder(folder):
+        (folder / _ARMS).mkdir(parents=True, exist_ok=True)
+        for study in studies:
+            plan, file = json.loads(json.dumps(asdict(study))), folder / f"{study.name}.json"
+            if not file.exists():
+                write_whole(file, plan)
+            elif read_whole(file) != plan:
+                raise UserError(
+                    f"{folder} holds another study {study.name}, or an older version of it; "
+                    "choose another --out"
+                )
+        yield
+
+
+def load_runs(folder: Path, study: Study, arm: str, seeds: int) -> Runs | None:
+    """Return an arm's runs with the first seeds of each warm start; None if some are missing."""
+    parts, first = [], 0
+    for end in (*study.looks, study.collapse_look):
+        if first >= seeds:
+            break
+        file = _file(folder, study, arm, first, end)
+        if not file.exists():
+            return None
+        parts.append(_read(file))
+        first = end
+    return _join(parts, study.warm_starts)
+
+
+def run_study(
+    study: Study,
+    folder: Path,
+    run_arm: RunArm,
+    device: str,
+    on_progress: Callable[[Progress], None],
+    looks: int | None = None,
+) -> Judgement:
+    """Run what a study's open claims still need, look by look, and return its verdicts."""
+    began, done = time.monotonic(), 0
+
+    def load(arm: str, seeds: int) -> Runs | None:
+        return load_runs(folder, study, arm, seeds)
+
+    while True:
+        judgement = judge(study, load, looks)
+        if not judgement.missing:
+            return judgement
+        sizes = [
+            study.warm_starts * (end - first) * study.iterations_of(arm)
+            for arm, first, end in judgement.missing
+        ]
+        for place, (arm, first, end) in enumerate(judgement.missing):
+            file = _file(folder, study, arm, first, end)
+            if not file.exists():  # an equal arm may have been run under another name
+                runs = run_arm(
+                    study.task_of(arm),
+                    study.settings_of(arm),
+                    iterations=study.iterations_of(arm),
+                    warm_starts=range(study.warm_starts),
+                    seeds=range(study.first_seed + first, study.first_seed + end),
+                    device=device,
+                )
+                _write(file, runs)
+                done += sizes[place]
+            rate = done / max(time.monotonic() - began, 1e-9)
+            left = sum(sizes[place + 1 :]) / rate if rate else 0.0
+            on_progress(Progress(arm, study.warm_starts * (end - first), rate, left))
+
+
+def needed_memory(study: Study) -> int:
+    """Return the bytes of a GPU that the largest look of a study takes at most."""
+    seeds = [end - first for first, end in zip((0, *study.looks), study.looks, strict=False)]
+    if any(claim.about_collapse for claim in study.claims):
+        seeds.append(study.collapse_look - study.looks[-1])
+    tasks = [study.task_of(arm) for arm in study.arms]
+    rollouts = max(task.groups * task.samples for task in tasks)
+    return _MEMORY * study.warm_starts * max(seeds) * -(-rollouts // 128)
+
+
+def _file(folder: Path, study: Study, arm: str, first: int, end: int) -> Path:
+    return folder / _ARMS / study.hash_of(arm) / f"seeds-{first}-{end}.npz"
+
+
+def _write(file: Path, runs: Runs) -> None:
+    file.parent.mkdir(exist_ok=True)
+    facts = {"test": runs.test, "start": runs.start, "seconds": np.array(runs.seconds)}
+    curves = {f"curve-{name}": values for name, values in sorted(runs.curves.items())}
+    save: Callable[..., None] = np.savez_compressed
+    with replacing(file) as content:
+        save(content, **facts, **curves)
+
+
+def _read(file: Path) -> Runs:
+    try:
+        with np.load(file) as content:
+            arrays = dict(content)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(f"{file} cannot be read ({error}); remove it, and run it again") from None
+    curves = {
+        name.removeprefix("curve-"): values
+        for name, values in arrays.items()
+        if name.startswith("curve-")
+    }
+    return Runs(curves, arrays["test"], arrays["start"], float(arrays["seconds"]))
+
+
+def _join(parts: Sequence[Runs], warm_starts: int) -> Runs:
+    """Return the runs of several ranges of seeds, in the order of warm starts, then seeds."""
+
+    def join(arrays: Sequence[np.ndarray]) -> np.ndarray:
+        split = [one.reshape(warm_starts, -1, *one.shape[1:]) for one in arrays]
+        joined = np.concatenate(split, axis=1)
+        return joined.reshape(-1, *joined.shape[2:])
+
+    curves = {name: join([part.curves[name] for part in parts]) for name in parts[0].curves}
+    test, start = join([part.test for part in parts]), join([part.start for part in parts])
+    return Runs(curves, test, start, float(np.sum([part.seconds for part in parts])))
