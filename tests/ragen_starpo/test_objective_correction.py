@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from verl.trainer.ppo import core_algos
 from verl.trainer.ppo.rollout_corr_helper import (
@@ -13,7 +13,7 @@ from verl.trainer.ppo.rollout_corr_helper import (
 from verl.workers.config import ActorConfig
 
 from ragen_starpo.algorithms.aggregation import token_weights
-from ragen_starpo.objective import correct_gap, policy_contribution
+from ragen_starpo.objective import correct_gap, policy_contribution, reject_tokens
 from ragen_starpo.recipes.sections import CorrectionSettings, LossSettings
 from tests.ragen_starpo.algorithms.batches import batches
 
@@ -93,6 +93,36 @@ def test_the_weighted_loss_is_verls(level, batch, seed, dual):
     )
     torch.testing.assert_close(loss, theirs, rtol=1e-5, atol=1e-7, check_dtype=False)
     assert float(means["clip_fraction"]) == pytest.approx(metrics["actor/pg_clipfrac"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("reject", "name"),
+    [("token", "token_k1"), ("sequence", "seq_sum_k1"), ("sequence-mean", "seq_mean_k1")],
+)
+@given(batches(), seeds, scales, st.floats(0.1, 1.0), st.floats(1.0, 4.0))
+def test_rejected_tokens_are_verls(reject, name, batch, seed, scale, low, high):
+    """verl's bounds are those of the inverse ratio."""
+    mask = batch[0]
+    old = normal(mask.shape, seed) - 2
+    sampled = old - normal(mask.shape, seed + 1, scale)
+    assume(mask.any())
+    settings = CorrectionSettings(reject=reject, reject_low=low, reject_high=high)
+    kept, told = reject_tokens(settings, old, sampled_by(mask, sampled))
+    bounds = f"{1 / high!r}_{1 / low!r}"
+    _, theirs, metrics = verls(old, sampled, mask, rollout_rs=name, rollout_rs_threshold=bounds)
+    assert torch.equal(kept, theirs)
+    rejected = metrics["rollout_corr/rollout_rs_masked_fraction"]
+    assert told == {"correction/rejected": pytest.approx(rejected, abs=1e-6)}
+
+
+def test_all_sequences_of_a_trajectory_are_rejected_together():
+    mask = torch.tensor([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    played = sampled_by(mask, torch.full((3, 3), -1.5), [0, 0, 1])
+    old = torch.tensor([[9.0, -1.4, -1.4], [-0.9, 9.0, 9.0], [-1.0, 9.0, 9.0]])
+    for reject, high, rows in (("sequence", 2, [0, 0, 1]), ("sequence-mean", 1.5, [1, 1, 0])):
+        settings = CorrectionSettings(reject=reject, reject_high=high)
+        kept, _ = reject_tokens(settings, old, played)
+        assert kept.tolist() == (mask * torch.tensor(rows)[:, None]).tolist()
 
 
 def test_a_trajectory_of_several_sequences_has_one_weight():

@@ -130,7 +130,7 @@ def test_a_drivers_columns_have_the_weights_where_they_are_needed(ratio, level):
     sampled = Sampled((5, 6), (-1.0, -1.0), True)
     batch = batch_of([TokenTrajectory(0, (Turn((9,), sampled, one),), {}) for one in (0.0, 1.0)], 0)
     old = torch.tensor([[0.0, -1.5, -0.2]] * 2)
-    columns, _ = compute_columns(recipe, batch, FixedModels(old, old - 1), 1.0)
+    columns, _ = compute_columns(recipe, 0, batch, FixedModels(old, old - 1), 1.0)
     names = optional_columns(recipe.loss, recipe.correction)
     assert columns.keys() == {"advantages", "old_log_probs", *names}
     assert names == ["reference", *(["correction"] if ratio and level == "token" else [])]

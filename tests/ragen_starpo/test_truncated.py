@@ -94,7 +94,7 @@ def test_cut_turns_have_no_weight_and_are_not_counted(aggregation, split):
     batch = batch_of(played((2, -3), (-4,), (1, 2), (3,), split=split), 0)
     loss = {"aggregation": aggregation, "horizon": 10, "mask_truncated": True}
     models, told = TabledModels(batch), recipe(loss=loss)
-    metrics = update_models(told, batch, [torch.arange(len(batch))], models, 1.0)
+    metrics = update_models(told, 0, batch, [torch.arange(len(batch))], models, 1.0)
     (weights,) = models.weights
     trained = batch.mask.bool() & ~batch.cut.bool()
     assert torch.equal(weights > 0, trained)
@@ -115,7 +115,7 @@ def test_without_the_setting_they_are_trained_on():
     batch = batch_of(played((2, -3), (-4,)), 0)
     assert torch.equal(find_trained_tokens(LossSettings(), batch), batch.mask)
     models = TabledModels(batch)
-    metrics = update_models(recipe(), batch, [torch.arange(2)], models, 1.0)
+    metrics = update_models(recipe(), 0, batch, [torch.arange(2)], models, 1.0)
     assert metrics["trained_tokens"] == 9
     assert "loss/masked" not in metrics
     assert torch.equal(models.weights[0] > 0, batch.mask.bool())
@@ -125,7 +125,7 @@ def test_a_step_with_nothing_to_train_on_is_not_taken():
     batch = batch_of(played((-2,), (-1, -3), (2,), (-3,)), 0)
     models = TabledModels(batch)
     steps = [torch.tensor([0, 1]), torch.tensor([2, 3])]
-    metrics = update_models(recipe(loss={"mask_truncated": True}), batch, steps, models, 1.0)
+    metrics = update_models(recipe(loss={"mask_truncated": True}), 0, batch, steps, models, 1.0)
     assert (metrics["steps"], metrics["trained_tokens"], len(models.weights)) == (1, 2, 1)
 
 

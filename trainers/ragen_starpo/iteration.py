@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.runs.schema import EpisodeRecord
+from ragen_envs.core.instances import RandomStream
 from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
 from ragen_starpo.diagnostics.gradients import measure_gradients
 from ragen_starpo.diagnostics.metrics import StepMetrics, iteration_metrics
@@ -28,7 +29,9 @@ from ragen_starpo.objective import (
     compute_advantages,
     correct_gap,
     find_trained_tokens,
+    number_sequences,
     optional_columns,
+    reject_tokens,
 )
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards
@@ -169,7 +172,7 @@ def run_iteration(
             )
             steps = [batch.rows_of(trajectories) for trajectories in mini]
             models = driver.load(rollouts, batch, steps)
-            metrics |= update_models(recipe, batch, steps, models, metrics["filter/kept"])
+            metrics |= update_models(recipe, number, batch, steps, models, metrics["filter/kept"])
             models.unload()
     driver.publish_weights(number, clock, learned=bool(kept))
     records = [trajectory.record for trajectory in played]
@@ -177,16 +180,25 @@ def run_iteration(
 
 
 def update_models(
-    recipe: Recipe, batch: TokenBatch, steps: Sequence[Tensor], models: Models, kept: float
+    recipe: Recipe,
+    number: int,
+    batch: TokenBatch,
+    steps: Sequence[Tensor],
+    models: Models,
+    kept: float,
 ) -> dict[str, float]:
     """Take all optimiser steps of an iteration; `kept` is the fraction that the filter kept."""
-    columns, correction = compute_columns(recipe, batch, models, kept)
+    columns, correction = compute_columns(recipe, number, batch, models, kept)
     models.store(columns)
+    uncut = find_trained_tokens(recipe.loss, batch)
+    within, rejection = reject_tokens(recipe.correction, columns["old_log_probs"], batch)
+    trained = uncut * within
     gradients: dict[str, float] = {}
     if buckets := recipe.diagnostics.gradients:
-        gradients = measure_gradients(recipe.loss, buckets, batch, columns, models.gradient_norm)
+        gradients = measure_gradients(
+            recipe.loss, buckets, batch, trained, columns, models.gradient_norm
+        )
     step_metrics, trained_tokens, taken = StepMetrics(), 0, 0
-    trained = find_trained_tokens(recipe.loss, batch)
     for rows in steps:
         if not trained[rows].any():
             continue  # only the optimiser's momentum and decay would move the weights
@@ -206,10 +218,11 @@ def update_models(
         difference = columns["old_log_probs"] - batch.log_probs
         gap = {"policy/engine_gap": float(difference.abs().max())}
     if recipe.loss.mask_truncated:
-        masked = {"loss/masked": 1 - int(trained.sum()) / int(batch.mask.sum())}
+        masked = {"loss/masked": 1 - int(uncut.sum()) / int(batch.mask.sum())}
     return {
         **step_metrics.means(),
         **correction,
+        **rejection,
         **gradients,
         **gap,
         **masked,
@@ -219,7 +232,7 @@ def update_models(
 
 
 def compute_columns(
-    recipe: Recipe, batch: TokenBatch, models: Models, kept: float
+    recipe: Recipe, number: int, batch: TokenBatch, models: Models, kept: float
 ) -> tuple[dict[str, Tensor], dict[str, float]]:
     """Compute the inputs of the losses before the first step, and metrics of the correction."""
     old_log_probs, reference = models.old_log_probs(), models.reference_log_probs()
@@ -228,7 +241,14 @@ def compute_columns(
     advantages = advantages * recipe.filter.advantage_factor(kept)
     corrected, metrics = correct_gap(recipe.correction, advantages, old_log_probs, batch)
     columns = {"advantages": corrected, "old_log_probs": old_log_probs}
-    if CORRECTION in optional_columns(recipe.loss, recipe.correction):
+    optional = optional_columns(recipe.loss, recipe.correction)
+    if "sequences" in optional:
+        columns["sequences"] = number_sequences(recipe.loss, batch)
+    if "noise" in optional:
+        stream = RandomStream("loss", recipe.seed, str(number))
+        noise = torch.Generator().manual_seed(stream.word() >> 1)
+        columns["noise"] = torch.rand(batch.mask.shape, generator=noise)
+    if CORRECTION in optional:
         ones = torch.ones_like(advantages)
         columns[CORRECTION] = correct_gap(recipe.correction, ones, old_log_probs, batch)[0]
     if values is not None and returns is not None:

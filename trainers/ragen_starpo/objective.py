@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,13 +16,15 @@ from ragen_starpo.algorithms.advantages import (
 )
 from ragen_starpo.algorithms.losses import MAX_LOG_RATIO, compute_log_ratio, kl_penalty, value_loss
 from ragen_starpo.algorithms.masked import masked_mean, trajectory_sums
-from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
+from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES, Loss
 from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.recipes.sections import AdvantageSettings, CorrectionSettings, LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 REFERENCE, CORRECTION = "reference", "correction"
 """Columns of a KL term: log-probabilities of the reference, and weights of the correction."""
+OPTIONAL = (REFERENCE, CORRECTION, *Loss.optional)
+"""Columns that some recipes need, see `optional_columns`."""
 
 
 def compute_advantages(
@@ -77,26 +80,63 @@ def correct_gap(
     if settings.level == "none":
         return advantages, {}
     mask = batch.mask
-    log_ratio = torch.where(mask.bool(), log_probs - batch.log_probs, 0.0)
-    exponent = log_ratio
-    if settings.level == "sequence":
-        exponent = trajectory_sums(log_ratio.sum(1), batch.trajectories)[:, None]
-    ratio = torch.exp(exponent.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)).expand_as(log_ratio) * mask
+    ratio = torch.exp(_find_log_ratio(settings.level, log_probs, batch)) * mask
     weights = ratio.clamp(max=settings.threshold)
     mean = masked_mean(weights, mask)
     metrics = {
         "weight": mean,
         "truncated": masked_mean((ratio > settings.threshold).to(ratio.dtype), mask),
         "effective": mean.square() / masked_mean(weights.square(), mask),
-        "kl": masked_mean(-log_ratio, mask),
+        "kl": masked_mean(batch.log_probs - log_probs, mask),
     }
     return advantages * weights, {f"correction/{name}": float(v) for name, v in metrics.items()}
 
 
+def reject_tokens(
+    settings: CorrectionSettings, log_probs: Tensor, batch: TokenBatch
+) -> tuple[Tensor, dict[str, float]]:
+    """Return (sequences, tokens) 1 on sampled tokens whose ratio is within the bounds.
+
+    The ratio is that of `correct_gap`, and with `reject` of `sequence-mean` the geometric mean of a
+    trajectory's ratios. The metric `correction/rejected` is the fraction of sampled tokens that
+    are out of the bounds; there is none without a rejection.
+    """
+    if settings.reject == "none":
+        return batch.mask, {}
+    log_ratio = _find_log_ratio(settings.reject, log_probs, batch)
+    low, high = math.log(settings.reject_low), math.log(settings.reject_high)
+    kept = batch.mask * ((log_ratio >= low) & (log_ratio <= high))
+    return kept, {"correction/rejected": 1 - float(masked_mean(kept.double(), batch.mask))}
+
+
+def _find_log_ratio(level: str, log_probs: Tensor, batch: TokenBatch) -> Tensor:
+    """Return the bounded log-ratio of trainer and engine, of each token or of its trajectory."""
+    mask = batch.mask
+    log_ratio = torch.where(mask.bool(), log_probs - batch.log_probs, 0.0)
+    if level != "token":
+        total = trajectory_sums(log_ratio.sum(1), batch.trajectories)
+        if level == "sequence-mean":
+            total = total / trajectory_sums(mask.sum(1), batch.trajectories).clamp(min=1)
+        log_ratio = total[:, None].expand_as(log_ratio)
+    return log_ratio.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+
+
 def optional_columns(loss: LossSettings, correction: CorrectionSettings) -> list[str]:
-    """Return the names of the columns that a recipe's KL term needs."""
+    """Return the names of the columns that a recipe's loss needs."""
     weighted = loss.kl and loss.kl_ratio and correction.level != "none"
-    return [*([REFERENCE] if loss.kl else []), *([CORRECTION] if weighted else [])]
+    return [
+        *([REFERENCE] if loss.kl else []),
+        *([CORRECTION] if weighted else []),
+        *LOSSES.find(loss.policy).columns,
+    ]
+
+
+def number_sequences(settings: LossSettings, batch: TokenBatch) -> Tensor:
+    """Return (sequences, tokens) the number of the trajectory or turn that `loss.sequence` sets."""
+    numbers = batch.trajectories[:, None]
+    if settings.sequence == "turn":
+        return numbers * (batch.turns.max() + 1) + batch.turns
+    return numbers.expand_as(batch.turns)
 
 
 def find_trained_tokens(settings: LossSettings, batch: TokenBatch) -> Tensor:
@@ -117,12 +157,14 @@ def policy_contribution(
     policy in training, except that contexts remain those of the policy that sampled.
     """
     mask, weights, old = columns["mask"], columns["weights"], columns["old_log_probs"]
-    losses, metrics = LOSSES.find(settings.policy)(
+    loss = LOSSES.find(settings.policy)
+    losses, metrics = loss(
         settings,
         log_probs=log_probs,
         old_log_probs=old,
         advantages=columns["advantages"],
         mask=mask,
+        **{name: columns[name] for name in loss.columns},
     )
     total = (losses * weights).sum() - settings.entropy * (entropies * weights).sum()
     log_ratio = compute_log_ratio(log_probs.detach(), old, mask)

@@ -53,6 +53,7 @@ TWO_NODES = {
     "loss": {
         **{"kl": 0.01, "kl_ratio": True, "mask_truncated": True},
         **{"aggregation": "seq-mean-token-sum-norm", "horizon": 60},
+        **{"policy": "gspo", "sequence": "turn"},
     },
     "correction": {"level": "sequence", "threshold": 1.5},
     "checkpoint_every": 2,

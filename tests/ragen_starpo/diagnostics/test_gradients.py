@@ -76,7 +76,7 @@ def test_the_parts_of_the_loss_are_apart():
         steps.append((float(log_probs.grad.sum()), bonus))
         return float(len(steps))
 
-    figures = measure_gradients(LOSS, 2, made, columns, norm)
+    figures = measure_gradients(LOSS, 2, made, made.mask, columns, norm)
     assert asked == [[0, 0]] * 2 + [[1, 1]] * 2
     # Weights of a bucket's tokens sum to 1: it is a mini-batch of its own.
     task, rest = (-3, 0), (0.5 * 2, -0.25)
@@ -89,7 +89,7 @@ def test_the_parts_of_the_loss_are_apart():
         "gradients/2/task": 3,
         "gradients/2/regularisation": 4,
     }
-    none = measure_gradients(replace(LOSS, kl=0.0, entropy=0.0), 1, made, columns, norm)
+    none = measure_gradients(replace(LOSS, kl=0.0, entropy=0.0), 1, made, made.mask, columns, norm)
     assert (none["gradients/1/regularisation"], len(steps)) == (0, 5)
 
 
@@ -98,6 +98,6 @@ def test_norms_that_are_not_finite_are_left_out(broken):
     made = batch([0, 2], [0, 8])
     norms = iter([broken, 1.0, 2.0, broken])
     columns = {"advantages": made.mask.float()}
-    figures = measure_gradients(LOSS, 2, made, columns, lambda *_: next(norms))
+    figures = measure_gradients(LOSS, 2, made, made.mask, columns, lambda *_: next(norms))
     names = {name.removeprefix("gradients/") for name in figures}
     assert names == {"1/deviation", "1/regularisation", "2/deviation", "2/task"}

@@ -64,7 +64,7 @@ def test_advantages_are_scaled_by_what_the_filter_kept(small):
         trainer = Trainer(small, recipe_of(told, "a test"))
         batch = batch_of(trainer._actor.rollouts(0, 1.0), 0)
         models = trainer.load(None, batch, [])
-        columns, _ = compute_columns(trainer.recipe, batch, models, 0.25)
+        columns, _ = compute_columns(trainer.recipe, 0, batch, models, 0.25)
         found[how] = columns["advantages"]
     assert found["none"].abs().max() > 0.1
     torch.testing.assert_close(found["linear"], 0.25 * found["none"])

@@ -105,6 +105,17 @@ def test_settings_and_defaults(written):
         ("advantage.estimator=bi-level-gae", "bi-level-gae needs each turn's reward; set turn"),
         ("advantage.estimator=gigpo", "gigpo needs each turn's reward; set turn"),
         ("loss.aggregation=seq-mean-token-sum-norm", "loss.horizon: seq-mean-token-sum-norm div"),
+        ("loss.policy=gpso", "loss.policy: unknown loss 'gpso'; did you mean gspo?"),
+        ("loss.sequence=turn", "loss.sequence: ppo compares tokens, not sequences; remove it"),
+        ("loss.sequence=word", "loss.sequence: Input should be 'trajectory' or 'turn'"),
+        ("loss={policy='cispo', dual_clip=2}", "loss.dual_clip: cispo has no dual clip; remove"),
+        (
+            "correction.reject=turn",
+            "correction.reject: Input should be 'none', 'token'",
+        ),
+        ("correction.reject_high=3", "correction: reject_low and reject_high are bounds of a reje"),
+        ("correction={reject='token', reject_low=0}", "reject_low: is above 0 and at most 1, got"),
+        ("correction={reject='token', reject_high=0.9}", "reject_high: is at least 1 and finite"),
         ("loss.horizon=0", "loss.horizon: is at least 1, got 0"),
         ("seed=-1", "seed: is at least 0 and below 2**30, got -1"),
         ("optimiser.learning_rate=fast", "optimiser.learning_rate: Input should be a valid number"),
@@ -145,6 +156,13 @@ def test_bad_settings(written, override, said):
         read_recipe(written(GOOD), [override])
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_trajectory_of_several_rows_has_no_ratio(written):
+    settings = ["loss.policy=gspo", "rollouts.history=2"]
+    with pytest.raises(UserError, match=r"loss.sequence: with a limited history a trajectory is"):
+        read_recipe(written(GOOD), settings)
+    assert read_recipe(written(GOOD), [*settings, "loss.sequence=turn"]).loss.sequence == "turn"
 
 
 @pytest.mark.parametrize(

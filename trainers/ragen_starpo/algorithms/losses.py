@@ -20,7 +20,13 @@ MAX_LOG_RATIO = 20.0
 """Bound of log-ratios, so that their exponential does not overflow."""
 
 
-@loss("ppo")
+@loss(
+    "ppo",
+    formula="-min(r A, clip(r, 1 - `clip_low`, 1 + `clip_high`) A), at most -`dual_clip` A for "
+    "A < 0",
+    paper="1707.06347",
+    verl="vanilla",
+)
 def ppo_loss(
     log_probs: Tensor,
     old_log_probs: Tensor,
@@ -48,10 +54,8 @@ def ppo_loss(
         whose gradient the clip range and the dual clip ended.
     """
     ratio = torch.exp(compute_log_ratio(log_probs, old_log_probs, mask))
-    unclipped = -advantages * ratio
-    clipped = -advantages * ratio.clamp(1 - clip_low, 1 + clip_high)
-    losses = torch.maximum(unclipped, clipped)
-    clip_fraction = masked_mean((clipped > unclipped).to(losses.dtype), mask)
+    losses, is_clipped = clip_surrogate(ratio, advantages, clip_low, clip_high)
+    clip_fraction = masked_mean(is_clipped.to(losses.dtype), mask)
     dual_clip_fraction = torch.zeros_like(clip_fraction)
     if dual_clip is not None:
         bound = -advantages * dual_clip
@@ -59,6 +63,42 @@ def ppo_loss(
         dual_clip_fraction = masked_mean(is_bounded.to(losses.dtype), mask)
         losses = torch.where(is_bounded, bound, losses)
     return losses, {"clip_fraction": clip_fraction, "dual_clip_fraction": dual_clip_fraction}
+
+
+@loss(
+    "cispo",
+    formula="-clip(r, 1 - `clip_low`, 1 + `clip_high`) A log p, the clipped ratio without gradient",
+    paper="2506.13585",
+    verl="cispo",
+)
+def cispo_loss(
+    log_probs: Tensor,
+    old_log_probs: Tensor,
+    advantages: Tensor,
+    mask: Tensor,
+    clip_low: float = 0.2,
+    clip_high: float = 0.28,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Compute the log-probability of each token times its clipped ratio (CISPO, arXiv 2506.13585).
+
+    No token loses its gradient: a clip bounds a token's weight.
+
+    Returns:
+        The losses, and `clip_fraction`, the fraction of sampled tokens whose ratio was clipped.
+    """
+    ratio = torch.exp(compute_log_ratio(log_probs.detach(), old_log_probs, mask))
+    weight = ratio.clamp(1 - clip_low, 1 + clip_high)
+    losses = -advantages * weight * torch.where(mask.bool(), log_probs, 0.0)
+    return losses, {"clip_fraction": masked_mean((ratio != weight).to(losses.dtype), mask)}
+
+
+def clip_surrogate(
+    ratio: Tensor, advantages: Tensor, clip_low: float, clip_high: float
+) -> tuple[Tensor, Tensor]:
+    """Return the clipped surrogate losses, and True on tokens whose gradient the clip ended."""
+    unclipped = -advantages * ratio
+    clipped = -advantages * ratio.clamp(1 - clip_low, 1 + clip_high)
+    return torch.maximum(unclipped, clipped), clipped > unclipped
 
 
 def compute_log_ratio(log_probs: Tensor, old_log_probs: Tensor, mask: Tensor) -> Tensor:

@@ -14,7 +14,18 @@ from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import Parameter, signature
-from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, get_args, get_type_hints
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_type_hints,
+)
 
 from pydantic import ConfigDict, ValidationError, create_model
 
@@ -30,8 +41,16 @@ Aggregation: TypeAlias = Literal[
 ]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 
-_BUILT_IN = ("advantages", "filters", "losses")
+_BUILT_IN = ("advantages", "filters", "losses", "sequence_losses", "covariance_losses")
 _OWN_SETTINGS = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+
+class Facts(TypedDict, total=False):
+    """Facts of any algorithm, see `Algorithm`."""
+
+    formula: str
+    paper: str
+    verl: str
 
 
 @dataclass(frozen=True)
@@ -41,6 +60,13 @@ class Algorithm:
     Each parameter of the function is one of `inputs`, a setting of the recipe's table, or a
     setting of its own. The recipe gives the latter as `settings.NAME` in that table; type and
     default are those of the parameter.
+
+    Attributes:
+        name: Name in recipes.
+        function: The registered function.
+        formula: Formula for the table of docs/algorithms.md, with settings in backquotes.
+        paper: Number on arXiv.
+        verl: verl's name of the same function.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -48,12 +74,15 @@ class Algorithm:
 
     name: str
     function: Callable[..., Any]
+    formula: str = ""
+    paper: str = ""
+    verl: str = ""
 
     def __call__(self, table: object, **inputs: object) -> Any:
         """Call the function with a table of the recipe, and tensors by the names in `inputs`."""
         settings = vars(table)
         values = {**settings, **settings["settings"], **inputs}
-        return self.function(**{name: values[name] for name in self._parameters if name in values})
+        return self.function(**{name: values[name] for name in self.parameters if name in values})
 
     def takes(self, name: str) -> bool:
         """Return whether the function has a parameter of this name."""
@@ -63,7 +92,7 @@ class Algorithm:
         """Raise ValueError if one of the function's own settings is unknown, missing or invalid."""
         given: Mapping[str, object] = vars(table)["settings"]
         others = {*vars(table), *self.inputs}
-        own = {name: one for name, one in self._parameters.items() if name not in others}
+        own = {name: one for name, one in self.parameters.items() if name not in others}
         hints = get_type_hints(self.function, include_extras=True) if own else {}
         fields: dict[str, Any] = {
             name: (hints.get(name, Any), ... if one.default is Parameter.empty else one.default)
@@ -83,7 +112,8 @@ class Algorithm:
             raise ValueError(f"settings.{name}: {message}") from None
 
     @cached_property
-    def _parameters(self) -> Mapping[str, Parameter]:
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The function's parameters by name."""
         return signature(self.function).parameters
 
 
@@ -119,7 +149,13 @@ class Loss(Algorithm):
     """
 
     kind = "loss"
-    inputs = ("log_probs", "old_log_probs", "advantages", "mask")
+    optional: ClassVar[tuple[str, ...]] = ("sequences", "noise")
+    inputs = ("log_probs", "old_log_probs", "advantages", "mask", *optional)
+
+    @property
+    def columns(self) -> list[str]:
+        """The optional inputs that the function takes."""
+        return [name for name in self.optional if name in self.parameters]
 
 
 @dataclass(frozen=True)
@@ -206,6 +242,7 @@ def estimator(
     critic: bool = False,
     whole_returns: bool = False,
     credit: Literal["trajectory", "turn"] | None = None,
+    **facts: Unpack[Facts],
 ) -> Callable[[Function], Function]:
     """Register an advantage estimator, see `Estimator`.
 
@@ -218,16 +255,20 @@ def estimator(
     """
     if whole_returns and credit is None:
         credit = "trajectory"
-    return ESTIMATORS.register(name, critic=critic, whole_returns=whole_returns, credit=credit)
+    return ESTIMATORS.register(
+        name, critic=critic, whole_returns=whole_returns, credit=credit, **facts
+    )
 
 
-def loss(name: str) -> Callable[[Function], Function]:
+def loss(name: str, **facts: Unpack[Facts]) -> Callable[[Function], Function]:
     """Register a policy loss, see `Loss`.
 
-    Its inputs are `log_probs`, `old_log_probs`, `advantages` and `mask`, all (sequences, tokens).
-    Shared settings are those of `LossSettings`.
+    Its inputs are `log_probs`, `old_log_probs`, `advantages` and `mask`; `sequences`, the number of
+    the trajectory or turn that `loss.sequence` sets, which rises along a row; and `noise`, uniform
+    random numbers from the recipe's seed. All are (sequences, tokens). Shared settings are those of
+    `LossSettings`.
     """
-    return LOSSES.register(name)
+    return LOSSES.register(name, **facts)
 
 
 def filter(
@@ -236,6 +277,7 @@ def filter(
     compares_returns: bool = True,
     fractions: bool = False,
     limit: Callable[..., int] | None = None,
+    **facts: Unpack[Facts],
 ) -> Callable[[Function], Function]:
     """Register a group filter, see `Filter`.
 
@@ -243,7 +285,7 @@ def filter(
     standard deviation of the group's returns. Shared settings are those of `FilterSettings`.
     """
     return FILTERS.register(
-        name, compares_returns=compares_returns, fractions=fractions, limit=limit
+        name, compares_returns=compares_returns, fractions=fractions, limit=limit, **facts
     )
 
 

@@ -25,8 +25,7 @@ from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.worker import Contribution, PolicyLossFunction
 from ragen_starpo.iteration import Rollouts
 from ragen_starpo.objective import (
-    CORRECTION,
-    REFERENCE,
+    OPTIONAL,
     optional_columns,
     policy_contribution,
     value_contribution,
@@ -291,7 +290,7 @@ def policy_loss(
     dp_group: object,  # noqa: ARG001 - verl's name
 ) -> tuple[Tensor, dict[str, Metric]]:
     """Return a micro-batch's contribution to the policy loss, and its metrics."""
-    optional = [name for name in (REFERENCE, CORRECTION) if name in data.keys()]  # noqa: SIM118
+    optional = [name for name in OPTIONAL if name in data.keys()]  # noqa: SIM118
     columns = _columns(data, [*POLICY_COLUMNS, *optional])
     mask = columns["mask"]
     log_probs = _align(model_output["log_probs"], data, mask)

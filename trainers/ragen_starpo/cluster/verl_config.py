@@ -50,6 +50,13 @@ _REPLACEMENTS = {
     "filter_groups": "filter.strategy",
     "rollout_is": "correction.level",
     "rollout_is_threshold": "correction.threshold",
+    "rollout_rs": "correction.reject",
+    "rollout_rs_threshold": "correction.reject_low and correction.reject_high",
+    "loss_mode": "loss.policy",
+    **dict.fromkeys(
+        ("clip_cov_ratio", "clip_cov_lb", "clip_cov_ub", "kl_cov_ratio", "ppo_kl_coef"),
+        "loss.settings",
+    ),
     **dict.fromkeys(("kl_ctrl", "use_kl_in_reward", "use_kl_loss", "kl_loss_coef"), "loss.kl"),
     **dict.fromkeys(("kl_penalty", "kl_loss_type"), "loss.kl_estimator"),
     "clip_ratio": "loss.clip_low and loss.clip_high",

@@ -19,7 +19,7 @@ from torch import Tensor
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.masked import group_index, group_std
 from ragen_starpo.engine.worker import PolicyLossFunction
-from ragen_starpo.objective import find_trained_tokens, policy_contribution
+from ragen_starpo.objective import policy_contribution
 from ragen_starpo.recipes.sections import LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -31,6 +31,7 @@ def measure_gradients(
     loss: LossSettings,
     buckets: int,
     batch: TokenBatch,
+    trained: Tensor,
     columns: Mapping[str, Tensor],
     norm: GradientNorm,
 ) -> dict[str, float]:
@@ -40,16 +41,16 @@ def measure_gradients(
     size; the first varies least. Each bucket is a mini-batch with the recipe's aggregation. The
     cost is two passes over the batch, or one if the loss has no regularisation.
 
-    The columns are those of `policy_contribution` without `weights`, and the norm is that of the
-    policy before its first step. Each bucket, counted from 1, has `deviation`, the mean standard
-    deviation of its groups; `task`, the norm without entropy bonus and KL; and `regularisation`,
-    the norm of these two alone. Values that are not finite are left out.
+    `trained` is 1 on tokens that are trained on. The columns are those of `policy_contribution`
+    without `weights`, and the norm is that of the policy before its first step. Each bucket,
+    counted from 1, has `deviation`, the mean standard deviation of its groups; `task`, the norm
+    without entropy bonus and KL; and `regularisation`, the norm of these two alone. Values that are
+    not finite are left out.
     """
     metrics: dict[str, float] = {}
     for number, (rows, std) in enumerate(split_by_std(batch, buckets), 1):
         bucket = batch.rows(rows)
-        trained = find_trained_tokens(loss, bucket)
-        weights = token_weights(trained, loss.aggregation, loss.horizon, bucket.trajectories)
+        weights = token_weights(trained[rows], loss.aggregation, loss.horizon, bucket.trajectories)
         with_weights = {name: column[rows] for name, column in columns.items()}
         with_weights["weights"] = weights
         task = partial(policy_contribution, replace(loss, entropy=0.0, kl=0.0))

@@ -129,7 +129,7 @@ class _Models:
         return critic.values(self._batch) if critic else None
 
     def old_log_probs(self) -> Tensor:
-        if self._trainer.recipe.correction.level == "none":
+        if not self._trainer.recipe.correction.compares:
             return self._batch.log_probs
         return self._trainer.log_probs(self._batch)
 

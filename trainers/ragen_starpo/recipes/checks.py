@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ragen_envs.core.game_spec import NAMESPACE
-from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS
+from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS, LOSSES
 
 if TYPE_CHECKING:
     from ragen_starpo.recipes.recipe import Recipe
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def find_problems(recipe: Recipe) -> Iterator[str]:
     """Yield the problems of a recipe; later checks rely on earlier ones to have found none."""
     for check in (
-        *(_check_groups, _check_mixture, _check_steps),
+        *(_check_groups, _check_mixture, _check_steps, _check_loss),
         *(_check_shaping, _check_thoughts, _check_monitor, _check_ahead),
     ):
         yield from check(recipe)
@@ -87,6 +87,25 @@ def _check_steps(recipe: Recipe) -> Iterator[str]:
             "loss.horizon: seq-mean-token-sum-norm divides by it; set it, as to the maximum "
             "response tokens of an episode, rollouts.max_tokens times turns"
         )
+
+
+def _check_loss(recipe: Recipe) -> Iterator[str]:
+    """Check that settings of the loss have an effect, and that sequences are whole rows."""
+    loss, policy = recipe.loss, LOSSES.find(recipe.loss.policy)
+    if "sequences" not in policy.columns:
+        if loss.sequence != "trajectory":
+            yield (
+                f"loss.sequence: {policy.name} compares tokens, not sequences; remove it, or set "
+                "loss.policy=gspo"
+            )
+    elif loss.sequence == "trajectory" and recipe.rollouts.history is not None:
+        yield (
+            "loss.sequence: with a limited history a trajectory is several sequences, and "
+            f"{policy.name} needs one; set loss.sequence=turn, or rollouts.history=full"
+        )
+    has_clip = "clip_high" in policy.parameters and "dual_clip" not in policy.parameters
+    if has_clip and loss.dual_clip not in (None, type(loss).dual_clip):
+        yield f"loss.dual_clip: {policy.name} has no dual clip; remove it, or set loss.policy=ppo"
 
 
 def _check_shaping(recipe: Recipe) -> Iterator[str]:

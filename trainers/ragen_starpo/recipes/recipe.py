@@ -45,7 +45,8 @@ from ragen_starpo.recipes.sections import (
 _LATER = {
     "advantage": ("settings",),
     "filter": ("settings",),
-    "loss": ("settings", "policy", "kl_ratio", "mask_truncated"),
+    "loss": ("settings", "policy", "kl_ratio", "mask_truncated", "sequence"),
+    "correction": ("reject", "reject_low", "reject_high"),
     "shaping": ("overlong_buffer", "overlong_penalty"),
 }
 """Settings that later versions added, by table; as JSON they are left out at their defaults."""

@@ -223,6 +223,8 @@ class LossSettings:
             sampling, so that its gradient is right after the first step too. verl and the papers'
             code do not.
         mask_truncated: Train on no token of a response that `rollouts.max_tokens` cut.
+        sequence: Tokens that `gspo` takes for one sequence: all of a `trajectory`, or those of a
+            `turn`.
     """
 
     clip_low: ShareBelowOne = 0.2
@@ -238,6 +240,7 @@ class LossSettings:
     settings: OwnSettings = field(default_factory=dict)
     kl_ratio: bool = False
     mask_truncated: bool = False
+    sequence: Literal["trajectory", "turn"] = "trajectory"
 
     def __post_init__(self) -> None:
         LOSSES.find(self.policy).check(self)
@@ -245,7 +248,7 @@ class LossSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class CorrectionSettings:
-    """Importance weights for the gap between the sampling policy and the policy in training.
+    """Weights and rejection for the gap between the sampling policy and the policy in training.
 
     Engines compute differently from the trainer, for example in 16 bits, and may be an update
     behind. See `ragen_starpo.objective.correct_gap`.
@@ -255,10 +258,31 @@ class CorrectionSettings:
             trajectory by the product of its ratios, with more variance and no bias except from the
             truncation.
         threshold: The largest weight; verl's default is 2 too.
+        reject: Leave tokens whose ratio is out of bounds out of the losses, see
+            `ragen_starpo.objective.reject_tokens`: by the ratio of the `token`; by the product of
+            its trajectory's ratios (`sequence`); or by their geometric mean (`sequence-mean`), of
+            which long trajectories do not have more.
+        reject_low: The lowest ratio that is trained on.
+        reject_high: The highest one.
     """
 
     level: Literal["none", "token", "sequence"] = "none"
     threshold: Factor = 2.0
+    reject: Literal["none", "token", "sequence", "sequence-mean"] = "none"
+    reject_low: ShareAboveZero = 0.5
+    reject_high: Factor = 2.0
+
+    def __post_init__(self) -> None:
+        if self.reject == "none" and (self.reject_low, self.reject_high) != (0.5, 2.0):
+            raise ValueError(
+                "reject_low and reject_high are bounds of a rejection; set "
+                "reject=token, sequence or sequence-mean, or remove them"
+            )
+
+    @property
+    def compares(self) -> bool:
+        """Whether the trainer's log-probabilities are compared with the engine's."""
+        return self.level != "none" or self.reject != "none"
 
 
 @dataclass(frozen=True, config=STRICT)
