@@ -86,7 +86,7 @@ class Algorithm:
 
     def takes(self, name: str) -> bool:
         """Return whether the function has a parameter of this name."""
-        return name in self._parameters
+        return name in self.parameters
 
     def check(self, table: object) -> None:
         """Raise ValueError if one of the function's own settings is unknown, missing or invalid."""
@@ -155,7 +155,7 @@ class Loss(Algorithm):
     @property
     def columns(self) -> list[str]:
         """The optional inputs that the function takes."""
-        return [name for name in self.optional if name in self.parameters]
+        return [name for name in self.optional if self.takes(name)]
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _check_steps(recipe: Recipe) -> Iterator[str]:
 def _check_loss(recipe: Recipe) -> Iterator[str]:
     """Check that settings of the loss have an effect, and that sequences are whole rows."""
     loss, policy = recipe.loss, LOSSES.find(recipe.loss.policy)
-    if "sequences" not in policy.columns:
+    if not policy.takes("sequences"):
         if loss.sequence != "trajectory":
             yield (
                 f"loss.sequence: {policy.name} compares tokens, not sequences; remove it, or set "
@@ -103,7 +103,7 @@ def _check_loss(recipe: Recipe) -> Iterator[str]:
             "loss.sequence: with a limited history a trajectory is several sequences, and "
             f"{policy.name} needs one; set loss.sequence=turn, or rollouts.history=full"
         )
-    has_clip = "clip_high" in policy.parameters and "dual_clip" not in policy.parameters
+    has_clip = policy.takes("clip_high") and not policy.takes("dual_clip")
     if has_clip and loss.dual_clip not in (None, type(loss).dual_clip):
         yield f"loss.dual_clip: {policy.name} has no dual clip; remove it, or set loss.policy=ppo"
 
