@@ -147,7 +147,7 @@ def read_quoted(quote: str) -> Reader:
     """Return the reader of an object with bare keys, and texts between quotes of another kind."""
     token = re.compile(
         rf"\s*(?:{re.escape(quote)}(?P<text>.*?){re.escape(quote)}|(?P<key>[\w.-]+)(?=\s*:)"
-        r"|(?P<mark>[{}\[\],:])|(?P<bare>[^{}\[\],:\s]+))",
+        r'|(?P<mark>[{}\[\],:])|"(?:\\.|[^"\\])*"|[^{}\[\],:\s]+)',
         re.DOTALL,
     )
 

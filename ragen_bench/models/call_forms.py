@@ -11,14 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.call_arguments import (
     Reader,
-    Types,
     read_named_json,
     read_object,
     read_python,
@@ -26,8 +23,15 @@ from ragen_bench.models.call_arguments import (
     read_tagged,
     spaced,
 )
+from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.chat_messages import RefusedConversationError, encode_arguments, make_id
-from ragen_envs.core.tool_calls import Call, CallError, as_text, load_arguments, read_json
+from ragen_envs.core.tool_calls import (
+    Call,
+    CallError,
+    as_text,
+    load_arguments,
+    read_json,
+)
 
 Render = Callable[[Sequence[JsonObject], Sequence[JsonObject]], str]
 """Renders messages and functions; a RefusedConversationError says that the template does not."""
@@ -37,8 +41,6 @@ _ARGUMENTS: JsonObject = {_FIRST: _TEXT, _SECOND: [_ITEM]}
 _USER: JsonObject = {"role": "user", "content": "-"}
 _NO_CALL = "the template does not show the name of a function"
 _ID = r"call001\d\d|functions\.zq\w+:\d"
-_TRIES = 64
-"""Beginnings of calls that are tried in a response, so that the cost is bounded."""
 _THOUGHT_END = re.compile(r"^\s*[<\[][^<>\[\]]*think[^<>\[\]]*[>\]]", re.IGNORECASE)
 _HARMONY = " to=functions."
 """In the template this follows the role, but models write the channel before it."""
@@ -58,65 +60,6 @@ def make_function(name: str) -> JsonObject:
 
 
 _FUNCTIONS = [make_function(_NAME), make_function(_OTHER)]
-
-
-@dataclass(frozen=True)
-class CallForm:
-    """How a template takes and shows calls.
-
-    Attributes:
-        as_json: It takes arguments as a JSON text; otherwise as an object.
-        has_names_as_ids: It shows a call by its id, which then has the function's name.
-        opening: Marks before the first call.
-        between: Marks between two calls.
-        has_several: It shows several calls of a response.
-        tail: Text behind the last call, without blanks.
-        reader: Reads one call, or a list of them.
-    """
-
-    as_json: bool
-    has_names_as_ids: bool
-    has_several: bool
-    opening: re.Pattern[str]
-    between: re.Pattern[str]
-    tail: str
-    reader: Reader
-
-    def make_id(self, name: str, number: int, place: int) -> str:
-        """Return the id of a call in a message."""
-        if self.has_names_as_ids:
-            return f"functions.{name}:{(number - 1) // 2 + place}"
-        return make_id(name, number, place)
-
-    def read(self, text: str, functions: Sequence[JsonObject]) -> str:
-        """Return a response as environments read it; unchanged if it has no calls in this form."""
-        types: Types = {
-            one["function"]["name"]: {
-                name: schema.get("type")
-                for name, schema in one["function"]["parameters"]["properties"].items()
-            }
-            for one in functions
-        }
-        tried: set[int] = set()
-        marks = (mark for mark in self.opening.finditer(text) if mark.end() not in tried)
-        for mark in islice(marks, _TRIES):
-            with suppress(CallError):
-                return as_text(self._read_all(text, mark.end(), types, tried), text[: mark.start()])
-        return text
-
-    def _read_all(self, text: str, start: int, types: Types, tried: set[int]) -> list[Call]:
-        """Return the calls that are the rest of a text; nothing else is behind the last one."""
-        calls: list[Call] = []
-        while True:
-            tried.add(start)
-            found, end = self.reader(text, start, types)
-            calls += found
-            if mark := self.between.match(text, end):
-                start = mark.end()
-            elif self.tail.startswith("".join(text[end:].split())):
-                return calls
-            else:
-                raise CallError("text behind a call")
 
 
 def learn_form(render: Render) -> CallForm | None:
@@ -164,7 +107,8 @@ def _learn(render: Render, as_json: bool, has_names_as_ids: bool) -> CallForm:
     openings = [_literal(mark) for mark in marks if mark.strip()]
     between = _literal(gap) if re.search(r"\w", gap) else r"[;,]?\s*(?=[\w{])"
     if _HARMONY in head:
-        openings, between = [_HARMONY_OPENING], rf"(?:<\|call\|>)?{_HARMONY_OPENING}"
+        openings, between = [_HARMONY_OPENING], rf"(?:<\|call\|>)?\s*{_HARMONY_OPENING}"
+        tail = "<|call|>"
         reader = read_named_json(_HARMONY_MIDDLE)
     form = CallForm(
         as_json,

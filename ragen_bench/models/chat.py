@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from itertools import product, takewhile
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,9 @@ from jinja2.exceptions import TemplateError
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.base import Message
-from ragen_bench.models.call_forms import CallForm, learn_form, make_function
+from ragen_bench.models.base import Completion, Message
+from ragen_bench.models.call_forms import learn_form, make_function
+from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.chat_marks import Marks
 from ragen_bench.models.chat_messages import (
     NO_FUNCTIONS,
@@ -22,14 +22,14 @@ from ragen_bench.models.chat_messages import (
     settle,
     with_tool_calls,
 )
+from ragen_bench.models.days import CLOCK, format_day, today
 from ragen_bench.models.prompt import merge_system, opening
+from ragen_bench.models.thinking_marks import ThinkingMarks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-_CLOCK = "strftime_now"
-"""The function by which templates read the date."""
 _QUESTION, _ANSWER = "A question that stands for another.", "An answer that stands for another."
 
 
@@ -83,6 +83,13 @@ class Chat:
         return (
             self.call_form.read(response, functions) if self.call_form and functions else response
         )
+
+    def read_completion(
+        self, completion: Completion, functions: Sequence[JsonObject], marks: ThinkingMarks
+    ) -> Completion:
+        """Return a completion without thoughts, with its calls as environments read them."""
+        form = self.call_form if functions else None
+        return form.read_completion(completion, functions, marks) if form else completion
 
     def encode(self, text: str) -> list[int]:
         """Return rendered text as token ids; lone surrogates become question marks."""
@@ -158,7 +165,6 @@ class Chat:
         functions: Sequence[JsonObject] = (),
         opens: bool = True,
     ) -> str:
-        day = datetime.fromisoformat(self.day)
         shown = [_to_parts(message) if self.has_parts else message for message in messages]
         try:
             # The library's types allow texts alone in a message.
@@ -168,7 +174,7 @@ class Chat:
                 tools=list(functions) or None,
                 tokenize=False,
                 add_generation_prompt=opens,
-                **{_CLOCK: day.strftime},
+                **{CLOCK: format_day(self.day)},
             )
         except TemplateError as error:
             raise RefusedConversationError(str(error).partition("\n")[0]) from error
@@ -201,14 +207,9 @@ def make_chat(name: str, tokenizer: PreTrainedTokenizerBase, day: str | None = N
     return chats[0]
 
 
-def today() -> str:
-    """Return the date here, in ISO format."""
-    return datetime.now().astimezone().date().isoformat()
-
-
 def uses_day(tokenizer: PreTrainedTokenizerBase) -> bool:
     """Return whether a tokenizer's template can write the date."""
-    return _CLOCK in str(tokenizer.chat_template)
+    return CLOCK in str(tokenizer.chat_template)
 
 
 def _describes_functions(chat: Chat, plain: str) -> bool:

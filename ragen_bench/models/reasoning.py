@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _TAG = re.compile("</?(?:think|answer)>")
+_OPENED = re.compile(r"(?:\s*<answer>)+\s*")
 _CLOSING = ("end", "answer")
 """Kinds of marks after which the answer may follow."""
 _TAIL = 64
@@ -82,11 +83,14 @@ def read_thoughts(
     visible, thoughts = _read(text, response_format, marks)
     stop = "" if response_format == "tools" else STOP
     answer, stopped, _ = visible.partition(stop) if stop else (visible, "", "")
-    if not (thoughts or stopped or visible != completion.text):
+    answer += stopped
+    if marks.wraps_answers and response_format != "answer":
+        answer = _unwrap(answer)
+    if not (thoughts or stopped or answer != completion.text):
         return completion
     made = replace(
         completion,
-        text=answer + stopped,
+        text=answer,
         finish="stop" if stopped else completion.finish,
         reasoning="\n".join(filter(None, (completion.reasoning, *thoughts))),
     )
@@ -167,6 +171,16 @@ def _closes(text: str, marks: ThinkingMarks) -> bool:
 def _begins(text: str, marks: ThinkingMarks) -> bool:
     """Return whether a text has a mark that begins a thought."""
     return any(mark.lastgroup == "begin" for mark in marks.pattern.finditer(text))
+
+
+def _unwrap(text: str) -> str:
+    """Return an answer without the tags around it."""
+    if not (opened := _OPENED.match(text)):
+        return text
+    pieces = text[opened.end() :].split(STOP)
+    while len(pieces) > 1 and not pieces[-1].strip():
+        pieces.pop()
+    return STOP.join(pieces).rstrip()
 
 
 def _has_answer(text: str) -> bool:

@@ -26,6 +26,8 @@ class ThinkingMarks:
             and `end`.
         patterns: Regular expressions for marks that are more than a text, by attribute.
         aliases: Other names.
+        calls_end_thoughts: A call of a function ends a thought that no mark ended.
+        wraps_answers: `<answer>` and `</answer>` are marks around any answer.
     """
 
     name: str
@@ -36,6 +38,8 @@ class ThinkingMarks:
     signs: tuple[str, ...] = ()
     patterns: tuple[tuple[str, str], ...] = ()
     aliases: tuple[str, ...] = ()
+    calls_end_thoughts: bool = False
+    wraps_answers: bool = False
 
     def occur_in(self, texts: Container[str]) -> bool:
         """Return whether a template, or a vocabulary, has the marks."""
@@ -87,6 +91,7 @@ MARKS = (
         signs=("<think>", "<answer>", "</answer>"),
         # Around an answer that has the tags of the requested format itself.
         patterns=(("answer", r"<answer>(?=\s*<answer>)"),),
+        wraps_answers=True,
     ),
     ThinkingMarks(
         "gpt-oss",
@@ -104,6 +109,7 @@ MARKS = (
             ("answer", rf"{_CHANNEL}final{_HEADER}<\|message\|>|assistantfinal|\Afinal(?=<)"),
         ),
         aliases=("harmony",),
+        calls_end_thoughts=True,
     ),
     ThinkingMarks(
         "gemma",
@@ -122,6 +128,7 @@ MARKS = (
             ("begin", r"\A\s*Here(?:'s| is) my thought process:"),
             ("answer", "Here(?:'s| is) my response:"),
         ),
+        calls_end_thoughts=True,
     ),
     ThinkingMarks(
         "cohere",
@@ -153,6 +160,13 @@ MARKS = (
     ThinkingMarks("reason", "<reason>", "</reason>"),
 )
 """The known families; the first one that occurs in a template is chosen."""
+_BEGINS, _ENDS = (
+    re.compile("|".join(dict.fromkeys(filter(None, patterns))))
+    for patterns in (
+        (re.escape(marks.begin) for marks in MARKS),
+        (re.escape(marks.end) or dict(marks.patterns)["answer"] for marks in MARKS),
+    )
+)
 _NAMES = {name: marks for marks in MARKS for name in (marks.name, *marks.aliases)}
 
 
@@ -160,6 +174,13 @@ def find_marks(*texts: Container[str]) -> ThinkingMarks:
     """Return the marks that occur in a template, else in a vocabulary; the default if none do."""
     found = (marks for text in texts for marks in MARKS if marks.occur_in(text))
     return next(found, THINK)
+
+
+def find_thought(text: str) -> tuple[bool, bool]:
+    """Return whether a text begins within a thought, and whether it ends within one."""
+    begins, ends = ([m.start() for m in marks.finditer(text)] for marks in (_BEGINS, _ENDS))
+    begins_within = bool(ends) and (not begins or ends[0] < begins[0])
+    return begins_within, bool(begins) and (not ends or ends[-1] < begins[-1])
 
 
 def parse_marks(option: str) -> ThinkingMarks:

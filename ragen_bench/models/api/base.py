@@ -19,8 +19,8 @@ from ragen_bench.models.api.served_template import ServedTemplate
 from ragen_bench.models.api.stream import wants_stream
 from ragen_bench.models.api.system_role import is_dropped, refuses_system
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
-from ragen_bench.models.base import Engine, Message, Sampling
-from ragen_bench.models.call_forms import CallForm
+from ragen_bench.models.base import Completion, Engine, Message, Sampling
+from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.prompt import merge_system
 from ragen_bench.models.reasoning import let_think
 from ragen_bench.models.thinking_marks import parse_marks
@@ -137,6 +137,12 @@ class ServerModel(ABC):
     def call_form(self) -> CallForm | None:
         """The form of calls in the texts of responses; None if the server reads them itself."""
         return None
+
+    def read_calls(self, completion: Completion, functions: Sequence[JsonObject]) -> Completion:
+        """Return a completion without thoughts, with its calls as environments read them."""
+        form = self.call_form if functions else None
+        marks = self.template.thinking
+        return form.read_completion(completion, functions, marks) if form else completion
 
     @property
     def context(self) -> int | None:

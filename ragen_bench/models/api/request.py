@@ -139,6 +139,7 @@ class RequestSender:
         if request.env:
             form = request.env.response_format
             completion = read_thoughts(completion, form, template.thinking, template.opening)
+            completion = self._model.read_calls(completion, functions_of(request.env))
         completion = cut_at_stop(completion, sampling.stop)
         if sampling.constrain and completion.finish == "stop":
             # Old servers ignore the grammar.
@@ -174,7 +175,7 @@ class RequestSender:
         """Ask, and after a refusal ask with the model's earlier turns in another style."""
         functions, names = functions_of(request.env), names_of(request.env)
         kept = kept_messages(request)
-        style, form = self._model.style, self._model.call_form if functions else None
+        style = self._model.style
         refusal: RefusedRequestError | RetryableError | None = None
         while True:
             try:
@@ -201,8 +202,7 @@ class RequestSender:
                 style = new
             else:
                 self._model.style = self._model.style.widen(style)
-                text = form.read(completion.text, functions) if form else completion.text
-                return replace(completion, text=text)
+                return completion
 
     async def _check_key(self, refusal: RefusedKeyError) -> None:
         """Raise the refusal if the key is refused for an empty conversation too; asked once."""

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import json
 import mmap
 import re
 import secrets
 import struct
 from collections.abc import Sequence
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Engine, Sampling
-from ragen_bench.models.call_forms import CallForm, learn_form, make_function
+from ragen_bench.models.call_forms import learn_form, make_function
+from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.chat_messages import NO_FUNCTIONS, RefusedConversationError
+from ragen_bench.models.days import CLOCK, read_day, today, write_day
 
 try:
     # Both are checked here, since the module below would name the wrong extra.
@@ -48,8 +48,6 @@ _METADATA = 1 << 28
 _MARK = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 """What may be a token that llama.cpp leaves out of a text."""
 _SECONDS_A_DAY = 86400.0
-_CLOCK = "strftime_now"
-_DATE = re.compile(rf"{_CLOCK}\(\s*(['\"])(.*?)\1\s*\)")
 _VOCABULARY = 1 << 25
 """Bytes at the beginning of the file in which the marks of thoughts are searched."""
 
@@ -84,12 +82,12 @@ class GGUFModel:
                 self._template = _read_template(data)
                 self._marks = thinking_marks or _find_marks(data)
         self._threads = threads
-        self._start(datetime.now().astimezone().date().isoformat())
+        self._start(today())
 
     def _start(self, day: str) -> None:
         """Start the server, with a template that writes this date."""
         self._day = day
-        template = write_day(self._template, day) if _CLOCK in self._template else ""
+        template = write_day(self._template, day) if CLOCK in self._template else ""
         key = secrets.token_hex()
         # Marks of thoughts may be special tokens, which llama.cpp leaves out of the text.
         special = parse_marks(self._marks) != THINK
@@ -102,14 +100,14 @@ class GGUFModel:
     @property
     def notes(self) -> list[str]:
         """Notes for the user on how the model is asked."""
-        moving = f"{_CLOCK}(" in write_day(self._template, self._day)
+        moving = f"{CLOCK}(" in write_day(self._template, self._day)
         note = "the chat template writes the date in a way that a run cannot fix; finish it today"
         return [*([note] if moving else []), *self._model.notes]
 
     def resume(self, identity: JsonObject) -> None:
         """Ask as a recorded run did, on its date."""
-        day = identity.get("date")
-        if isinstance(day, str) and day != self._day:
+        day = read_day(identity)
+        if day and day != self._day:
             self._start(day)
         self._model.resume(identity)
 
@@ -122,7 +120,7 @@ class GGUFModel:
             "fingerprint": digest[:16],
             "context": self._model.context,
             "engine": f"xllamacpp {importlib.metadata.version('xllamacpp')}",
-            **({"date": self._day} if _CLOCK in self._template else {}),
+            **({"date": self._day} if CLOCK in self._template else {}),
             **{name: value for name, value in served.items() if name == "system_message"},
             **self._model.template.thinking.identity(),
         }
@@ -198,12 +196,6 @@ def _read_template(data: mmap.mmap) -> str:
             start += _HEADER.size
             return data[start : start + length].decode("utf-8", "replace")
     return ""
-
-
-def write_day(template: str, day: str) -> str:
-    """Return a template that writes a date where it would ask for today's."""
-    moment = datetime.fromisoformat(day)
-    return _DATE.sub(lambda call: json.dumps(moment.strftime(call[2])), template)
 
 
 def _start_server(

@@ -19,6 +19,7 @@ from ragen_bench.models.base import (
 )
 from ragen_bench.models.chat import sample_conversation
 from ragen_bench.models.chat_messages import functions_of
+from ragen_bench.models.days import read_day
 from ragen_bench.models.model_folder import describe_content
 from ragen_bench.models.reasoning import ThoughtReader, let_think
 
@@ -75,8 +76,8 @@ class HFModel:
 
     def resume(self, identity: JsonObject) -> None:
         """Write the date of a recorded run, if the template writes one."""
-        if isinstance(identity.get("date"), str):
-            self.set_day(identity["date"])
+        if day := read_day(identity):
+            self.set_day(day)
 
     def set_day(self, day: str) -> None:
         """Set the date that the template may write, in ISO format."""
@@ -151,8 +152,8 @@ class SlotEngine:
         request = self._requests.pop(ended)
         completion = self._decoder.ending.make_completion(len(ended.prompt), ended.ids)
         completion = self._reader.read(completion, request.env.response_format, ended.prompt)
-        text = self._loaded.chat.read(completion.text, functions_of(request.env))
-        return request, replace(completion, text=text)
+        functions, marks = functions_of(request.env), self._reader.marks
+        return request, self._loaded.chat.read_completion(completion, functions, marks)
 
     def close(self) -> None:
         """Drop unanswered requests, and all keys and values."""

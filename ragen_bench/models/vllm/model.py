@@ -21,6 +21,7 @@ from ragen_bench.models.base import (
     refuse_limit,
 )
 from ragen_bench.models.chat_messages import functions_of
+from ragen_bench.models.days import read_day
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.reasoning import ThoughtReader, let_think
 from ragen_envs.core.instances import RandomStream
@@ -88,8 +89,8 @@ class VLLMModel:
 
     def resume(self, identity: JsonObject) -> None:
         """Write the date of a recorded run, if the template writes one."""
-        if isinstance(identity.get("date"), str):
-            self.set_day(identity["date"])
+        if day := read_day(identity):
+            self.set_day(day)
 
     def set_day(self, day: str) -> None:
         """Set the date that the template may write, in ISO format."""
@@ -168,8 +169,9 @@ class _StepEngine:
                     prompt, form = output.prompt_token_ids, request.env.response_format
                     answer = self._ending.make_completion(len(prompt), list(sequence.token_ids))
                     answer = self._reader.read(replace(answer, finish=finish), form, prompt)
-                    text = self._chat.read(answer.text, functions_of(request.env))
-                    ended.append((request, replace(answer, text=text)))
+                    functions, marks = functions_of(request.env), self._reader.marks
+                    answer = self._chat.read_completion(answer, functions, marks)
+                    ended.append((request, answer))
                 else:
                     reason = f"vLLM gave {request.key} up: {sequence.finish_reason}"
                     ended.append((request, RequestFailure(reason)))

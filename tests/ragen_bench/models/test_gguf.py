@@ -14,8 +14,9 @@ import xllamacpp
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all, resolve
+from ragen_bench.models.days import write_day
 from ragen_bench.models.gguf import model as model_module
-from ragen_bench.models.gguf.model import GGUFModel, write_day
+from ragen_bench.models.gguf.model import GGUFModel
 from ragen_bench.models.prompt import conversation
 from ragen_envs.core.tool_calls import Call, as_text
 from tests.ragen_bench.cli.command import run

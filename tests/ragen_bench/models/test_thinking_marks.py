@@ -73,10 +73,11 @@ def test_a_whole_answer_of_each_family_is_in_form(name):
         assert "".join(made.text.partition("</think>")[0].split()) == "<think>Above."
         for response_format in ("answer", "plain"):
             made = reader.read(Completion(text, 5, 9, finish), response_format, prompt)
-            assert (made.text, made.reasoning, made.finish) == (UP, "Above.", "stop")
-    if name != "hunyuan":  # whose own marks are the tags of the format "answer"
-        made = reader.read(Completion(family.write("Above.", "Up")), "plain", prompt)
-        assert (made.text.strip(), made.reasoning) == ("Up", "Above.")
+            # Hunyuan's own marks are the tags of the format "answer".
+            said = "Up" if (name, response_format) == ("hunyuan", "plain") else UP
+            assert (made.text, made.reasoning, made.finish) == (said, "Above.", "stop")
+    made = reader.read(Completion(family.write("Above.", "Up")), "plain", prompt)
+    assert (made.text.strip(), made.reasoning) == ("Up", "Above.")
     # The model thinks in its own marks, and again in those that the format asks for.
     twice = family.write("Above.", f"<think>So up.</think>{UP}")
     made = reader.read(Completion(twice), "think", prompt)

@@ -17,7 +17,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.chat import today
+from ragen_bench.models.days import today
 from ragen_starpo.cluster.hosts import start_players, start_servers
 from ragen_starpo.cluster.ray_session import check_address, ray_session
 from ragen_starpo.cluster.verl_config import verl_config

@@ -1,0 +1,36 @@
+"""The day of a run: chat templates that write the date write the same one in a whole run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from datetime import datetime
+
+from ragen_bench.json_types import JsonObject
+
+CLOCK = "strftime_now"
+"""The function by which templates read the date."""
+_DATE = re.compile(rf"{CLOCK}\(\s*(['\"])(.*?)\1\s*\)")
+
+
+def today() -> str:
+    """Return the date here, in ISO format."""
+    return datetime.now().astimezone().date().isoformat()
+
+
+def format_day(day: str) -> Callable[[str], str]:
+    """Return the clock of a template on a day in ISO format, at midnight."""
+    return datetime.fromisoformat(day).strftime
+
+
+def write_day(template: str, day: str) -> str:
+    """Return a template that writes a day where it would ask for today's."""
+    write = format_day(day)
+    return _DATE.sub(lambda call: json.dumps(write(call[2])), template)
+
+
+def read_day(identity: JsonObject) -> str | None:
+    """Return the day of a recorded run, or None if its template writes none."""
+    day = identity.get("date")
+    return day if isinstance(day, str) else None
