@@ -30,8 +30,9 @@ def test_metrics_of_success():
 
 
 def test_the_rise_is_that_of_the_mean_run():
-    first = [0.9] * 10 + [0.1] * 10
-    assert find_rise(runs_of(first, first[::-1])) == pytest.approx(25)
+    first, second = [0.1] * 10 + [0.9] * 10, [0.1] * 10 + [0.5] * 10
+    assert find_rise(runs_of(first, second)) == pytest.approx(60)
+    assert find_rise(runs_of(first, first[::-1])) == pytest.approx(0)
 
 
 def test_leads_are_the_iterations_from_a_warning_to_the_collapse():

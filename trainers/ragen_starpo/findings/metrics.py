@@ -105,8 +105,10 @@ def measure_signs(runs: Runs) -> dict[str, Values]:
 
 
 def find_rise(runs: Runs) -> float:
-    """Return the points by which the mean moving mean of all runs rises above the first models."""
-    return float(moving_means(runs.curves["success"]).mean(axis=0).max() - 100 * runs.start.mean())
+    """Return the points from the first iteration to the best moving mean, of all runs together."""
+    success = runs.curves["success"]
+    first = 100 * float(success[:, 0].mean(dtype=np.float64))
+    return float(moving_means(success).mean(axis=0).max()) - first
 
 
 def _first_signs(curves: Curves, run: int) -> dict[str, int]:

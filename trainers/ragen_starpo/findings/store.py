@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from ragen_bench.runs.atomic import lock_folder, replacing
 from ragen_bench.runs.json_lines import read_whole, write_whole
 from ragen_starpo.findings.definition import Study, Task
 from ragen_starpo.findings.metrics import Runs
+from ragen_starpo.findings.pages import Finding
 from ragen_starpo.findings.verdicts import Judgement, judge
 
 _ARMS = "arms"
@@ -50,7 +53,7 @@ class Progress:
     """
 
     arm: str
-    seeds: int
+    runs: int
     rate: float
     left: float
 
@@ -89,6 +92,17 @@ def load_runs(folder: Path, study: Study, arm: str, seeds: int) -> Runs | None:
         parts.append(_read(file))
         first = end
     return _join(parts, study.warm_starts)
+
+
+def load_finding(folder: Path, study: Study, judgement: Judgement) -> Finding:
+    """Return a study with its verdicts and all runs that its looks have."""
+    runs = {}
+    for arm in study.arms:
+        for seeds in (study.collapse_look, *reversed(study.looks)):
+            if found := load_runs(folder, study, arm, seeds):
+                runs[arm] = found
+                break
+    return Finding(study, judgement.verdicts, runs)
 
 
 def run_study(
@@ -158,7 +172,7 @@ def _read(file: Path) -> Runs:
     try:
         with np.load(file) as content:
             arrays = dict(content)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise UserError(f"{file} cannot be read ({error}); remove it, and run it again") from None
     curves = {
         name.removeprefix("curve-"): values
