@@ -56,17 +56,19 @@ def tables() -> Iterator[tuple[Path, str]]:
     for name, parts in contents.items():
         text = (DOCS / name).read_text(encoding="utf-8")
         for part, content in parts.items():
-            text = _replace(text, f"<!-- games: {part} -->\n", "<!-- end -->", f"{content}\n")
+            text = replace_part(text, f"<!-- games: {part} -->\n", "<!-- end -->", f"{content}\n")
         yield DOCS / name, text
     config = DOCS.parent / "mkdocs.yml"
     nav = "".join(f"          - games/{game.name}.md\n" for game in GAMES)
     yield (
         config,
-        _replace(config.read_text(encoding="utf-8"), "      - Games:\n", "      - splits.md", nav),
+        replace_part(
+            config.read_text(encoding="utf-8"), "      - Games:\n", "      - splits.md", nav
+        ),
     )
 
 
-def _replace(text: str, start: str, end: str, content: str) -> str:
+def replace_part(text: str, start: str, end: str, content: str) -> str:
     """Replace what stands between two marks."""
     pattern = re.compile(f"{re.escape(start)}.*?{re.escape(end)}", re.DOTALL)
     replaced, count = pattern.subn(lambda _: f"{start}{content}{end}", text)

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from docs.build_algorithms import PAGE, build_page
 from docs.build_games import pages, tables
 from ragen_bench.cli.main import COMMANDS as BENCH
 from ragen_envs.core.sealed import key_hash
 from ragen_envs.registration import IDS
+from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS, LOSSES
 from ragen_starpo.cli.main import COMMANDS as TRAIN
+from ragen_starpo.recipes.files import sweeps
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +35,13 @@ def test_the_games_pages_are_those_of_the_docstrings():
 def test_the_tables_of_games_are_up_to_date():
     for path, text in tables():
         assert path.read_text(encoding="utf-8") == text, f"run docs/build_games.py: {path.name}"
+
+
+def test_the_tables_of_algorithms_are_up_to_date():
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == build_page(), "run python -m docs.build_algorithms"
+    for names in (ESTIMATORS.names(), LOSSES.names(), FILTERS.names(), sweeps()["preset"]["rows"]):
+        assert all(text.count(f"\n| `{name}` |") >= 1 for name in names)
 
 
 def code_blocks():

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
         rloo,
         token_gae,
     )
-    from ragen_starpo.algorithms.losses import kl_penalty, ppo_loss, value_loss
+    from ragen_starpo.algorithms.covariance_losses import clip_cov_loss, kl_cov_loss
+    from ragen_starpo.algorithms.losses import cispo_loss, kl_penalty, ppo_loss, value_loss
     from ragen_starpo.algorithms.registry import estimator, filter, loss
+    from ragen_starpo.algorithms.sequence_losses import gspo_loss
     from ragen_starpo.local.train import train
     from ragen_starpo.recipes.recipe import Recipe, read_recipe
 
@@ -30,7 +32,9 @@ _MODULES = {
         *("bi_level_gae", "dr_grpo", "grpo", "reinforce_plus_plus"),
         *("reinforce_plus_plus_baseline", "rloo", "token_gae"),
     ),
-    "algorithms.losses": ("kl_penalty", "ppo_loss", "value_loss"),
+    "algorithms.covariance_losses": ("clip_cov_loss", "kl_cov_loss"),
+    "algorithms.losses": ("cispo_loss", "kl_penalty", "ppo_loss", "value_loss"),
+    "algorithms.sequence_losses": ("gspo_loss",),
     "algorithms.registry": ("estimator", "filter", "loss"),
     "local.train": ("train",),
     "recipes.recipe": ("Recipe", "read_recipe"),
@@ -39,10 +43,14 @@ _MODULES = {
 __all__ = [
     "Recipe",
     "bi_level_gae",
+    "cispo_loss",
+    "clip_cov_loss",
     "dr_grpo",
     "estimator",
     "filter",
     "grpo",
+    "gspo_loss",
+    "kl_cov_loss",
     "kl_penalty",
     "loss",
     "ppo_loss",

@@ -14,9 +14,10 @@ from ragen_starpo.algorithms.advantages import (
     place_on_last_token,
     place_on_turn_ends,
 )
+from ragen_starpo.algorithms.algorithm import Loss
 from ragen_starpo.algorithms.losses import MAX_LOG_RATIO, compute_log_ratio, kl_penalty, value_loss
 from ragen_starpo.algorithms.masked import masked_mean, trajectory_sums
-from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES, Loss
+from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
 from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.recipes.sections import AdvantageSettings, CorrectionSettings, LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch

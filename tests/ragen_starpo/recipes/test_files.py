@@ -62,6 +62,13 @@ def pool_of(recipe):
 MAY_CHANGE = {
     "task": {"envs"},
     "method": {"advantage.estimator", "filter.strategy", "loss.kl", "loss.clip_high"},
+    "preset": {
+        *("advantage.estimator", "advantage.credit", "filter.strategy", "filter.amount"),
+        *("loss.policy", "loss.sequence", "loss.clip_low", "loss.clip_high", "loss.aggregation"),
+        *("loss.kl", "loss.kl_estimator", "loss.entropy"),
+        *("shaping.overlong_buffer", "shaping.format_penalty"),
+    },
+    "loss": {"loss.policy", "loss.settings"},
     "estimator": {"advantage.estimator", "advantage.credit"},
     "filter": {"filter.amount", "filter.strategy"},
     "kl": {"loss.kl"},
@@ -180,6 +187,26 @@ def test_rows_of_online_k_take_as_many_steps(scale):
     if scale != "cluster":  # which has 64 prompts and steps of 256 trajectories
         of_prompts = {read_recipe(f"online-wide-{k}@{scale}").max_steps for k in (1, 2, 5, 10)}
         assert of_prompts == of_passes == {200}
+
+
+def test_presets_are_named_after_what_they_set():
+    recipes = {name: read_recipe(f"{name}@gpu") for name in sweeps()["preset"]["rows"]}
+    assert flat(recipes["starpo"]) == flat(read_recipe("starpo-ppo@gpu"))
+    assert flat(recipes["starpo-s"]) == flat(read_recipe("starpo-s-ppo@gpu"))
+    assert {name: recipes[name].advantage.estimator for name in recipes} == {
+        **{"starpo": "gae", "starpo-s": "gae", "dapo": "grpo", "gspo": "grpo"},
+        **{"gigpo": "gigpo", "sampo": "gigpo"},
+    }
+    clips = {name: (one.loss.clip_low, one.loss.clip_high) for name, one in recipes.items()}
+    assert clips == {
+        **{"starpo": (0.2, 0.2), "starpo-s": (0.2, 0.28), "dapo": (0.2, 0.28)},
+        **{"gspo": (3e-4, 4e-4), "gigpo": (0.2, 0.2), "sampo": (3e-3, 4e-3)},
+    }
+    policies = {name for name, one in recipes.items() if one.loss.policy == "gspo"}
+    assert policies == {"gspo", "sampo"}
+    assert {row: read_recipe(f"{row}@gpu").loss.policy for row in sweeps()["loss"]["rows"]} == {
+        row: row for row in ("cispo", "clip-cov", "kl-cov")
+    }
 
 
 def test_adapters_of_the_paper():

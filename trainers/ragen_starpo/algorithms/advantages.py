@@ -32,7 +32,13 @@ Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Weight: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
-@estimator("gae", critic=True)
+@estimator(
+    "gae",
+    critic=True,
+    formula="sum over later tokens k of (`gamma` `lam`)^k (r + `gamma` V_next - V); whitened",
+    paper="1506.02438",
+    verl="gae",
+)
 def token_gae(
     rewards: Tensor, values: Tensor, mask: Tensor, gamma: float = 1.0, lam: float = 1.0
 ) -> tuple[Tensor, Tensor]:
@@ -52,7 +58,13 @@ def token_gae(
     return masked_whiten(advantages, mask), advantages + values
 
 
-@estimator("bi-level-gae", critic=True, credit="turn")
+@estimator(
+    "bi-level-gae",
+    critic=True,
+    credit="turn",
+    formula="gae over turns with `gamma_turn`, then over the tokens of each turn; whitened",
+    paper="2504.20073",
+)
 def bi_level_gae(
     rewards: Tensor,
     values: Tensor,
@@ -90,7 +102,13 @@ def bi_level_gae(
     return masked_whiten(advantages, mask), advantages + values
 
 
-@estimator("grpo", whole_returns=True)
+@estimator(
+    "grpo",
+    whole_returns=True,
+    formula="(R - mean R) / std R, in a group",
+    paper="2402.03300",
+    verl="grpo",
+)
 def grpo(
     scores: Tensor, groups: Tensor, mask: Tensor, normalize_std: bool = True, eps: float = 1e-6
 ) -> Tensor:
@@ -114,7 +132,13 @@ def grpo(
     return _spread(advantages, mask)
 
 
-@estimator("dr-grpo", whole_returns=True)
+@estimator(
+    "dr-grpo",
+    whole_returns=True,
+    formula="R - mean R",
+    paper="2503.20783",
+    verl="grpo, norm_adv_by_std_in_grpo=False",
+)
 def dr_grpo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     """GRPO without the division by the standard deviation (Dr.GRPO, arXiv 2503.20783).
 
@@ -123,7 +147,13 @@ def dr_grpo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     return grpo(scores, groups, mask, normalize_std=False)
 
 
-@estimator("rloo", whole_returns=True)
+@estimator(
+    "rloo",
+    whole_returns=True,
+    formula="R - mean R of the other rollouts",
+    paper="2402.14740",
+    verl="rloo",
+)
 def rloo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     """Returns minus the mean return of the other rollouts (RLOO, arXiv 2402.14740, section 3).
 
@@ -140,7 +170,12 @@ def rloo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     return _spread(torch.where(size > 1, advantages, scores.double()), mask)
 
 
-@estimator("reinforce-plus-plus")
+@estimator(
+    "reinforce-plus-plus",
+    formula="discounted return of the token; whitened",
+    paper="2501.03262",
+    verl="reinforce_plus_plus",
+)
 def reinforce_plus_plus(rewards: Tensor, mask: Tensor, gamma: float = 1.0) -> tuple[Tensor, Tensor]:
     """Discounted returns of tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
@@ -156,7 +191,13 @@ def reinforce_plus_plus(rewards: Tensor, mask: Tensor, gamma: float = 1.0) -> tu
     return masked_whiten(returns, mask), returns
 
 
-@estimator("reinforce-plus-plus-baseline", whole_returns=True)
+@estimator(
+    "reinforce-plus-plus-baseline",
+    whole_returns=True,
+    formula="R - mean R; whitened",
+    paper="2501.03262",
+    verl="reinforce_plus_plus_baseline",
+)
 def reinforce_plus_plus_baseline(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     """Returns minus the group's mean, whitened over the batch's tokens (arXiv 2501.03262).
 
@@ -170,7 +211,11 @@ def reinforce_plus_plus_baseline(scores: Tensor, groups: Tensor, mask: Tensor) -
     return masked_whiten(grpo(scores, groups, mask, normalize_std=False), mask)
 
 
-@estimator("hybrid", critic=True)
+@estimator(
+    "hybrid",
+    critic=True,
+    formula="(1 - `group_weight`) gae + `group_weight` (R - mean R); whitened",
+)
 def hybrid(
     rewards: Tensor,
     values: Tensor,
@@ -207,7 +252,13 @@ def hybrid(
     return masked_whiten(mixed, mask).to(values.dtype), advantages + values
 
 
-@estimator("gigpo", whole_returns=True, credit="turn")
+@estimator(
+    "gigpo",
+    whole_returns=True,
+    credit="turn",
+    formula="grpo + `step_weight` grpo of discounted rewards from turns that began in one state",
+    paper="2505.10978",
+)
 def gigpo(  # noqa: PLR0913  # all are given by name
     scores: Tensor,
     groups: Tensor,
@@ -246,7 +297,13 @@ def gigpo(  # noqa: PLR0913  # all are given by name
     return whole + step_weight * _spread_turns(steps, turns, mask)
 
 
-@estimator("turn-grpo", whole_returns=True, credit="turn")
+@estimator(
+    "turn-grpo",
+    whole_returns=True,
+    credit="turn",
+    formula="grpo + `turn_weight` grpo of the turn's own rewards, but in the last turn",
+    paper="2505.11821",
+)
 def turn_grpo(
     scores: Tensor,
     groups: Tensor,

@@ -21,7 +21,11 @@ else:
 Keep = Literal["largest", "smallest"]
 
 
-@group_filter("all", compares_returns=False)
+@group_filter(
+    "all",
+    compares_returns=False,
+    formula="every group",
+)
 def keep_all(scores: Tensor) -> Tensor:
     """Keep every group."""
     return torch.ones_like(scores, dtype=torch.bool)
@@ -35,7 +39,12 @@ def top_k_limit(count: int, amount: float, groups: int | None) -> int:
     return math.ceil(amount * count - 1e-9)
 
 
-@group_filter("top-k", limit=top_k_limit)
+@group_filter(
+    "top-k",
+    limit=top_k_limit,
+    formula="the `amount` of groups of the largest scores, or `groups` of them",
+    paper="2504.20073",
+)
 def top_k(
     scores: Tensor, stds: Tensor, amount: float, groups: int | None, keep: Keep, eps: float
 ) -> Tensor:
@@ -52,7 +61,12 @@ def top_k(
     return _mark(_rank(scores, stds, keep, eps)[: top_k_limit(len(scores), amount, groups)], scores)
 
 
-@group_filter("top-p", fractions=True)
+@group_filter(
+    "top-p",
+    fractions=True,
+    formula="the fewest groups whose scores sum to `amount` of the total, less `slack`",
+    paper="2604.06268",
+)
 def top_p(
     scores: Tensor, stds: Tensor, amount: float, keep: Keep, slack: float, eps: float
 ) -> Tensor:
@@ -70,7 +84,11 @@ def top_p(
     return _mark(order[: _nucleus(scores[order], amount, slack)], scores)
 
 
-@group_filter("top-p-softmax")
+@group_filter(
+    "top-p-softmax",
+    formula="top-p by the softmax of the scores",
+    paper="2604.06268",
+)
 def top_p_softmax(
     scores: Tensor, stds: Tensor, amount: float, keep: Keep, slack: float, eps: float
 ) -> Tensor:
@@ -81,7 +99,12 @@ def top_p_softmax(
     return _mark(order[: _nucleus(weights, amount, slack)], scores)
 
 
-@group_filter("min-p", fractions=True)
+@group_filter(
+    "min-p",
+    fractions=True,
+    formula="groups of at least `amount` of the largest score",
+    paper="2604.06268",
+)
 def min_p(scores: Tensor, stds: Tensor, amount: float, keep: Keep, eps: float) -> Tensor:
     """Keep groups that reach a fraction of the largest score (RAGEN-2, arXiv 2604.06268).
 
