@@ -16,7 +16,7 @@ EFFECTS = {"up": 12.0, "down": -12.0, "alike": 0.0, "base": 0.0}
 def make_study(*claims: Claim, effects: dict[str, float] | None = None, **fields) -> Study:
     """Return a study whose arms have the effect of their name, in points."""
     arms = {name: Arm((f"seed={n}",)) for n, name in enumerate(effects or EFFECTS)}
-    facts = {"iterations": 40, "reference": "base", "name": "mine", **fields}
+    facts = {"iterations": 60, "reference": "base", "name": "mine", **fields}
     return Study(question="Which?", task=Task("lake", 3), arms=arms, claims=claims, **facts)
 
 

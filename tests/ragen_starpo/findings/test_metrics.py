@@ -16,8 +16,8 @@ def runs_of(*success, **curves):
 
 
 def test_metrics_of_success():
-    steady = [0.2] * 10 + [0.6] * 30
-    fallen = [0.2] * 10 + [0.6] * 20 + [0.3] * 10
+    steady = [0.2] * 20 + [0.6] * 60
+    fallen = [0.2] * 20 + [0.6] * 40 + [0.3] * 20
     metrics = measure(runs_of(steady, fallen))
     assert metrics["mean"] == pytest.approx([50, 42.5])
     assert metrics["test"] == pytest.approx([75, 75])
@@ -25,12 +25,12 @@ def test_metrics_of_success():
     assert metrics["best"] == pytest.approx([60, 60])
     assert metrics["last"] == pytest.approx([60, 30])
     assert metrics["collapsed"].tolist() == [0, 100]
-    # Five of ten iterations at 30 in place of 60 lose 15 points.
-    assert metrics["collapse_time"].tolist() == [40, 35]
+    # Ten of twenty iterations at 30 in place of 60 lose 15 points.
+    assert metrics["collapse_time"].tolist() == [80, 70]
 
 
 def test_the_rise_is_that_of_the_mean_run():
-    first, second = [0.1] * 10 + [0.9] * 10, [0.1] * 10 + [0.5] * 10
+    first, second = [0.1] * 20 + [0.9] * 20, [0.1] * 20 + [0.5] * 20
     assert find_rise(runs_of(first, second)) == pytest.approx(60)
     assert find_rise(runs_of(first, first[::-1])) == pytest.approx(0)
 

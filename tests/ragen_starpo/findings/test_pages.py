@@ -59,6 +59,6 @@ def test_json_and_curves_have_the_numbers(pages):
     arm = study["arms"][0]
     with np.load(pages / "findings" / "curves.npz") as curves:
         success = curves[f"{arm['hash']}/success"]
-        assert (success.dtype, success.shape) == (np.uint8, (arm["runs"], 40))
+        assert (success.dtype, success.shape) == (np.uint8, (arm["runs"], 60))
         assert success.mean() / 2 == pytest.approx(first["levels"][arm["name"]], abs=12)
-        assert curves[f"{arm['hash']}/reward_deviation"] == pytest.approx(np.full(40, 0.4))
+        assert curves[f"{arm['hash']}/reward_deviation"] == pytest.approx(np.full(60, 0.4))

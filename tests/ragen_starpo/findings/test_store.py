@@ -42,7 +42,7 @@ def test_runs_of_two_looks_are_those_of_one(tmp_path):
     whole = StandIn()(
         study.task,
         study.settings_of("base"),
-        iterations=40,
+        iterations=60,
         warm_starts=range(8),
         seeds=range(8),
         device="cpu",
@@ -85,8 +85,8 @@ def test_progress_has_the_rate_and_what_is_left(tmp_path):
     run(make_study(claim("up"), claim("down")), tmp_path, StandIn(), seen.append)
     assert [(one.arm, one.runs) for one in seen[:3]] == [("base", 32), ("up", 32), ("down", 32)]
     assert seen[0].rate > 0
-    # Two arms of 32 runs and 40 iterations are left.
-    assert seen[0].left == pytest.approx(2 * 32 * 40 / seen[0].rate)
+    # Two arms of 32 runs and 60 iterations are left.
+    assert seen[0].left == pytest.approx(2 * 32 * 60 / seen[0].rate)
     assert seen[2].left == 0
 
 

@@ -145,7 +145,7 @@ def test_a_knob_that_does_not_act_tests_nothing(tmp_path, bounds, why):
 
 
 def test_a_knob_without_its_curve_tests_nothing(tmp_path):
-    study = make_study(claim(knob=Knob("up", "kl", least=0.0)))
+    study = make_study(claim(knob=Knob("up", "kl_from_reference", least=0.0)))
     assert judge_here(study, StandIn(), tmp_path)[0].word == "not testable here"
 
 
@@ -155,7 +155,7 @@ def test_claims_about_collapse_need_collapses(tmp_path, fallen, word):
     verdict = judge_here(make_study(about), StandIn(collapse=fallen), tmp_path)[0]
     assert verdict.word == word
     if fallen:
-        assert verdict.levels["base"] < verdict.levels["alike"] == 40
+        assert verdict.levels["base"] < verdict.levels["alike"] == 60
 
 
 def test_undecided_claims_about_collapse_have_a_third_look(tmp_path):

@@ -10,7 +10,16 @@ from itertools import pairwise
 from pydantic import ValidationError
 
 from ragen_bench.errors import UserError, unknown
-from ragen_starpo.findings.definition import CURVES, METRICS, RECIPE, Claim, Knob, Study, Task
+from ragen_starpo.findings.definition import (
+    CURVES,
+    METRICS,
+    RECIPE,
+    WINDOW,
+    Claim,
+    Knob,
+    Study,
+    Task,
+)
 from ragen_starpo.recipes.recipe import describe_error, read_recipe
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -63,6 +72,8 @@ def _problems_of_claim(study: Study, claim: Claim) -> Iterator[str]:
         yield "than is for claims without minus; remove one of them"
     if METRICS[claim.metric].needs_collapse and not claim.about_collapse:
         yield f"{claim.metric} is of collapsed runs; set about_collapse = true"
+    if claim.about_collapse and study.iterations < 2 * WINDOW:
+        yield f"a collapse shows after two windows; set iterations to at least {2 * WINDOW}"
     sides = [] if unknown_arms else [*claim.plus, *claim.minus]
     if claim.metric == "collapse_time" and len({*map(study.iterations_of, sides)}) > 1:
         yield "collapse_time compares arms of equally many iterations"
