@@ -1,0 +1,1 @@
+"""Studies on tiny models: many seeds are stacked in tensors and trained together."""
