@@ -51,7 +51,7 @@ TOKENS = (
 )
 """The texts of the tokens, by id. Each is one token of the small model's tokenizer too."""
 _TAIL = 4
-"""Tokens of the remaining budget: turns, a slash, and actions in two digits."""
+"""Tokens of the remaining budget after the first turn: turns, a slash, actions in two digits."""
 HELD_OUT = 1 << 61
 """First train seed of the instances that lake and room sizes outside the suite are tested on."""
 
@@ -99,6 +99,8 @@ class BoardGame(ABC):
     def __init__(self, env: TextEnv, budget: Budget, area: int) -> None:
         self.env, self.budget, self._area = env, budget, area
         self.answer_tokens = budget.max_actions_per_turn + 2
+        turns = budget.max_turns
+        self.slots = turns * (area + 2 + self.answer_tokens) + (turns - 1) * (_TAIL + 1)
 
     vocabulary = len(TOKENS)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import torch
@@ -112,6 +113,13 @@ class Cache:
         self._filled = torch.zeros(seeds * rows, capacity, dtype=torch.bool, device=device)
         self._length = torch.zeros(seeds * rows, dtype=torch.long, device=device)
         self._slots = 0
+
+    def rows(self, index: Tensor) -> Cache:
+        """Return a cache of some rows, given their numbers in all seeds, (rows,)."""
+        chosen = copy(self)
+        chosen._keys, chosen._values = self._keys[:, index], self._values[:, index]
+        chosen._filled, chosen._length = self._filled[index], self._length[index]
+        return chosen
 
     def begin(self, present: Tensor) -> None:
         """Reserve slots for the next tokens; `present`, (S, B, T), is False on empty ones."""
