@@ -91,6 +91,21 @@ class StackedModel:
         """Return (S, N, V) logits of hidden states (S, N, D); the embedding is the output layer."""
         return torch.bmm(hidden, weights["embed"].transpose(1, 2))
 
+    def score(
+        self, weights: Weights, ids: Tensor, place: Tensor, temperature: float = 1.0
+    ) -> tuple[Tensor, Tensor]:
+        """Return log-probabilities and entropies, (S, N), of tokens of rows (S, B, T).
+
+        `place`, (S, N), has their places in a seed's rows, joined; a row's first has no score.
+        """
+        hidden = self.hidden(weights, ids).flatten(1, 2)
+        before = (place - 1).clamp(min=0)[..., None].expand(*place.shape, hidden.shape[-1])
+        logits = self.logits(weights, hidden.gather(1, before)) / temperature
+        log_probs = torch.log_softmax(logits, -1)
+        tokens = ids.flatten(1).gather(1, place)[..., None]
+        entropies = -(log_probs.exp() * log_probs).sum(-1)
+        return log_probs.gather(-1, tokens)[..., 0], entropies
+
     def flops(self, tokens: int, keys: float, outputs: int) -> float:
         """Return the operations of a forward pass: tokens read, mean keys seen, logits computed."""
         width, shape = self.shape.width, self.shape

@@ -25,6 +25,7 @@ class Rollouts:
         log_probs: Log-probabilities of sampled tokens, else 0.
         rewards: (S, R, turns) rewards.
         success: (S, R) whether an episode was solved.
+        groups: (S, R) number of the group, counted through all seeds.
     """
 
     ids: Tensor
@@ -33,6 +34,7 @@ class Rollouts:
     log_probs: Tensor
     rewards: Tensor
     success: Tensor
+    groups: Tensor
 
 
 @torch.no_grad()
@@ -97,7 +99,8 @@ def play(
             offsets = torch.arange(seeds, device=device)[:, None] * rows.shape[1]
             cache = cache.rows((kept + offsets).flatten())
             state, rows = state.rows(kept), rows.gather(1, kept)
-    return record.rollouts()
+    numbers = torch.arange(seeds * groups, device=device).view(seeds, groups)
+    return record.rollouts(numbers.repeat_interleave(samples, 1))
 
 
 class _Record:
@@ -138,7 +141,7 @@ class _Record:
         self._success.scatter_(1, rows, success)
         self._turn += 1
 
-    def rollouts(self) -> Rollouts:
+    def rollouts(self, groups: Tensor) -> Rollouts:
         """Return the rows without empty slots; observations after the end are left out."""
         last = self._mask * torch.arange(1, self.slots + 1, device=self._ids.device)
         places = torch.arange(self.slots, device=self._ids.device)
@@ -158,4 +161,5 @@ class _Record:
             compact(self._log_probs),
             self._rewards,
             self._success,
+            groups,
         )
