@@ -1,0 +1,161 @@
+"""A seed of the laboratory is what `ragen-train local` computes with its weights and rollouts."""
+
+import pytest
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+from ragen_envs.core.budget import Budget
+from ragen_envs.games.frozen_lake.rules import Slip
+from ragen_starpo.algorithms.aggregation import mini_batches
+from ragen_starpo.engine.worker import Policy, Reference
+from ragen_starpo.iteration import update_models
+from ragen_starpo.laboratory.boards import LakeGame
+from ragen_starpo.laboratory.learning import AdamW, compute_advantages, find_gradients, keep_groups
+from ragen_starpo.laboratory.learning import steps_of, take_rows
+from ragen_starpo.laboratory.model import StackedModel, stack_weights
+from ragen_starpo.laboratory.rollouts import play
+from ragen_starpo.objective import policy_contribution
+from ragen_starpo.recipes.recipe import read_recipe
+from ragen_starpo.rollout.trajectory import TokenBatch
+from ragen_starpo.small_model import Shape
+from ragen_starpo.algorithms.aggregation import token_weights
+
+SEEDS, GROUPS, SAMPLES = 3, 4, 6
+SHAPE = Shape(width=32, layers=2, heads=2, hidden=64)
+
+
+@pytest.fixture(scope="module")
+def game():
+    return LakeGame(3, Slip(2, 1), Budget(3, 2, 6))
+
+
+@pytest.fixture(scope="module")
+def folders(game, tmp_path_factory):
+    made = []
+    for seed in range(SEEDS):
+        config = Qwen2Config(
+            vocab_size=game.vocabulary,
+            hidden_size=32,
+            intermediate_size=64,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            num_key_value_heads=2,
+            max_position_embeddings=256,
+            tie_word_embeddings=True,
+        )
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = Qwen2ForCausalLM(config)
+            for weight in model.parameters():
+                weight.data += 0.05 * torch.randn_like(weight)
+        folder = tmp_path_factory.mktemp("model")
+        model.save_pretrained(folder)
+        made.append((folder, model.state_dict()))
+    return made
+
+
+def batch_of_seed(rollouts, kept, seed):
+    rows = kept[seed]
+    mask = rollouts.mask[seed][rows]
+    count = len(mask)
+    return TokenBatch(
+        ids=rollouts.ids[seed][rows],
+        attention=(rollouts.ids[seed][rows] != 0).long(),
+        mask=mask,
+        turns=rollouts.turns[seed][rows],
+        log_probs=rollouts.log_probs[seed][rows],
+        turn_rewards=rollouts.rewards[seed][rows],
+        scores=rollouts.rewards[seed][rows].sum(-1).double(),
+        groups=rollouts.groups[seed][rows],
+        trajectories=torch.arange(count),
+    )
+
+
+class LocalModels:
+    """The local driver's models, with the gradient of its first step."""
+
+    measures_gap = False
+
+    def __init__(self, policy, reference, batch, loss):
+        self.policy, self.reference, self.batch, self.loss = policy, reference, batch, loss
+        self.gradients = {}
+
+    def values(self):
+        return None
+
+    def old_log_probs(self):
+        return self.batch.log_probs
+
+    def reference_log_probs(self):
+        return self.reference.log_probs(self.batch)[0] if self.reference else None
+
+    def store(self, columns):
+        self.columns = columns
+
+    def step(self, rows, weights):
+        for name, weight in self.policy._backend.module.named_parameters():
+            weight.register_hook(
+                lambda grad, name=name: self.gradients.__setitem__(
+                    name, self.gradients.get(name, 0) + grad
+                )
+            )
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        columns["weights"] = weights
+
+        def contribution(*inputs):
+            return policy_contribution(self.loss, *inputs)
+
+        return {"policy": self.policy.update(self.batch.rows(rows), columns, contribution)}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ['advantage.estimator="grpo"'],
+        ['advantage.estimator="rloo"', "loss.kl=0.1"],
+        ['advantage.estimator="reinforce-plus-plus"', 'loss.aggregation="seq-mean-token-mean"'],
+        ['advantage.estimator="dr-grpo"', 'filter.strategy="all"', "loss.entropy=0.1"],
+    ],
+)
+def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
+    recipe = read_recipe("small", [*settings, "mini_batch=64", "filter.amount=0.5"])
+    weights = stack_weights([state for _, state in folders], SHAPE.layers)
+    model = StackedModel(SHAPE, game.vocabulary)
+    noise = torch.Generator().manual_seed(5)
+    count = GROUPS * SAMPLES
+    bank = game.encode([game.env.get_instance(index) for index in range(32)])
+    boards = bank[torch.randint(32, (SEEDS, GROUPS), generator=noise)]
+    rollouts = play(
+        model,
+        weights,
+        game,
+        boards,
+        SAMPLES,
+        torch.rand(SEEDS, count, 6, generator=noise),
+        torch.rand(SEEDS, count, 3, game.answer_tokens, generator=noise),
+    )
+    # Random weights solve nothing: rewards of chance, so that there is something to learn.
+    rewards = torch.rand(rollouts.rewards.shape, generator=noise).round(decimals=2)
+    rollouts.rewards.copy_(rewards * (rollouts.turns.amax(-1, keepdim=True) >= torch.arange(3)))
+    kept = keep_groups(recipe, rollouts)
+    advantages, _ = compute_advantages(recipe.advantage, rollouts, kept)
+    [(index, there)] = list(steps_of(recipe, kept, 0))
+    rows = take_rows(rollouts, advantages, index, there)
+    token_loss = torch.stack(
+        [token_weights(one, recipe.loss.aggregation, recipe.loss.horizon) for one in rows["mask"]]
+    )
+    reference = weights if recipe.loss.kl else None
+    gradients, metrics = find_gradients(model, weights, recipe, rows, token_loss, reference)
+    for seed, (folder, _) in enumerate(folders):
+        policy = Policy(folder, recipe.optimiser, 64)
+        batch = batch_of_seed(rollouts, kept, seed)
+        local = LocalModels(
+            policy, Reference(folder, 64) if recipe.loss.kl else None, batch, recipe.loss
+        )
+        [step] = list(mini_batches(batch.count, 0, size=64, passes=1, seed=recipe.seed))
+        found = update_models(recipe, batch, [step], local, float(kept[seed].float().mean()))
+        expected = stack_weights([
+            {name: grad for name, grad in local.gradients.items()}], SHAPE.layers)
+        for name, gradient in gradients.items():
+            assert torch.allclose(gradient[seed], expected[name][0], atol=1e-5), name
+        assert float(metrics["entropy"][seed]) == pytest.approx(found["policy/entropy"], abs=1e-4)
