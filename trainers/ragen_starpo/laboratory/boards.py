@@ -52,6 +52,7 @@ TOKENS = (
 """The texts of the tokens, by id. Each is one token of the small model's tokenizer too."""
 _TAIL = 4
 """Tokens of the remaining budget after the first turn: turns, a slash, actions in two digits."""
+FAR = 99
 HELD_OUT = 1 << 61
 """First train seed of the instances that lake and room sizes outside the suite are tested on."""
 
@@ -115,6 +116,17 @@ class BoardGame(ABC):
     @abstractmethod
     def show(self, state: State) -> Tensor:
         """Return the squares as indices of `SQUARES`, (S, B, area)."""
+
+    @abstractmethod
+    def find_distances(self, boards: Tensor) -> Tensor:
+        """Return the moves to a success without slips from each position of boards, (N, positions).
+
+        It is `FAR` where there is no way.
+        """
+
+    @abstractmethod
+    def position(self, state: State) -> Tensor:
+        """Return the positions of `find_distances`, (S, B)."""
 
     @abstractmethod
     def move(self, state: State, direction: Tensor, goes: Tensor, taken: Tensor) -> Tensor:
@@ -246,6 +258,19 @@ class LakeGame(BoardGame):
         here = state.player[..., None]
         return shown.scatter(-1, here, on[state.board.gather(-1, here)])
 
+    def find_distances(self, boards: Tensor) -> Tensor:
+        """Return the steps to the goal from each square."""
+        far = torch.where(boards == 2, 0, FAR)
+        beside = self._beside.to(boards.device)
+        for _ in range(self._area):
+            nearest = far[:, beside].amin(-1) + 1
+            far = torch.where((boards == 1) | (boards == 2), far, torch.minimum(far, nearest))
+        return far.clamp(max=FAR)
+
+    def position(self, state: State) -> Tensor:
+        """Return the player's square."""
+        return state.player
+
     def move(self, state: State, direction: Tensor, goes: Tensor, taken: Tensor) -> Tensor:
         """Move one square, or slip aside."""
         slip = self._slip
@@ -306,6 +331,38 @@ class SokobanGame(BoardGame):
             symbols = torch.where(is_target, SQUARES.index(on_target), SQUARES.index(on_floor))
             shown = shown.scatter(-1, place, symbols)
         return shown
+
+    def find_distances(self, boards: Tensor) -> Tensor:
+        """Return the moves to a solution from each square of the player and of the box."""
+        count, area = boards.shape
+        ground = torch.tensor([0, 1, 2, 1, 2, 1, 2], device=boards.device)[boards]
+        every = torch.arange(area * area, device=boards.device).expand(count, -1)
+        blank = torch.zeros_like(every)
+        after = []
+        for direction in range(4):
+            state = State(
+                ground[:, None].expand(-1, area * area, -1),
+                every // area,
+                blank[..., None].float(),
+                blank,
+                blank.bool(),
+                blank.bool(),
+                every % area,
+            )
+            self.move(state, blank + direction, ~blank.bool(), blank)
+            after.append(self.position(state))
+        far = torch.where(ground.gather(1, every % area) == 2, 0, FAR)
+        while True:
+            nearest = torch.stack([far.gather(1, one) for one in after]).amin(0) + 1
+            nearer = torch.minimum(far, nearest)
+            if bool((nearer == far).all()):
+                return far
+            far = nearer
+
+    def position(self, state: State) -> Tensor:
+        """Return the squares of the player and of the box as one number."""
+        assert state.boxes is not None
+        return state.player * self._area + state.boxes
 
     def move(self, state: State, direction: Tensor, goes: Tensor, taken: Tensor) -> Tensor:
         """Move one square, with the box ahead if the square behind it is free."""

@@ -38,8 +38,13 @@ class AdamW:
         self._steps = torch.zeros(len(some), device=some.device)
 
     @torch.no_grad()
-    def step(self, gradients: Mapping[str, Tensor], takes: Tensor) -> Tensor:
-        """Take a step in the seeds where `takes`, (S,); return the norms before clipping, (S,)."""
+    def step(
+        self, gradients: Mapping[str, Tensor], takes: Tensor, factor: float = 1.0
+    ) -> Tensor:
+        """Take a step in the seeds where `takes`, (S,); return the norms before clipping, (S,).
+
+        `factor` is that of the learning rate.
+        """
         settings = self._settings
         squares = sum(gradient.flatten(1).square().sum(1) for gradient in gradients.values())
         assert isinstance(squares, Tensor)
@@ -48,7 +53,7 @@ class AdamW:
         scale = (settings.clip_grad / (norms + 1e-6)).clamp(max=1.0)
         # The first step has a rate of 0 where the rate warms up.
         warm = (self._steps / max(1, settings.warmup_steps)).clamp(max=1.0)
-        rate = settings.learning_rate * torch.where(takes, warm if settings.warmup_steps else 1.0, 0.0)
+        rate = factor * settings.learning_rate * torch.where(takes, warm if settings.warmup_steps else 1.0, 0.0)
         self._steps = self._steps + takes
         small, large = settings.betas
         counted = self._steps.clamp(min=1)
@@ -202,7 +207,7 @@ def find_gradients(
 ) -> tuple[Weights, dict[str, Tensor]]:
     """Return the gradient of the policy's loss for each seed, and metrics, (S,)."""
     leaves = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
-    place, sampled = _sampled_places(rows["mask"])
+    place, sampled = sampled_places(rows["mask"])
     columns = {
         name: column.flatten(1).gather(1, place) * sampled
         for name, column in {**rows, "weights": token_loss}.items()
@@ -221,7 +226,7 @@ def find_gradients(
     return dict(zip(leaves, gradients, strict=True)), found
 
 
-def _sampled_places(mask: Tensor) -> tuple[Tensor, Tensor]:
+def sampled_places(mask: Tensor) -> tuple[Tensor, Tensor]:
     """Return the places of sampled tokens in a seed's flat rows, (S, N), and which are there."""
     flat = mask.flatten(1) > 0
     most = int(flat.sum(1).max())

@@ -55,7 +55,7 @@ def play(
     """
     seeds, groups = boards.shape[:2]
     count, device = groups * samples, boards.device
-    record = _Record(game, seeds, count, device)
+    record = Record(game, seeds, count, device)
     first = game.start(boards, noise[:, ::samples])
     ids, present = game.observe(first)
     cache = Cache(model.shape, seeds, groups, record.slots, device)
@@ -103,7 +103,7 @@ def play(
     return record.rollouts(numbers.repeat_interleave(samples, 1))
 
 
-class _Record:
+class Record:
     """What the rows have read and sampled, in slots that are the same for all."""
 
     def __init__(self, game: BoardGame, seeds: int, count: int, device: torch.device) -> None:
