@@ -10,11 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
 from ragen_envs.core.budget import Budget
+from ragen_envs.core.instances import Instance
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.frozen_lake import rules as lake_rules
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv, FrozenLakeVariant
@@ -27,6 +30,7 @@ from ragen_envs.games.sokoban.env import (
     SokobanVariant,
 )
 from ragen_envs.games.sokoban.generator import Generator as LevelGenerator
+from ragen_starpo.findings.definition import Task
 
 PAD, USER, ASSISTANT, END, OPEN, CLOSE = range(6)
 DIRECTIONS = ("Up", "Right", "Down", "Left")
@@ -54,7 +58,9 @@ _TAIL = 4
 """Tokens of the remaining budget after the first turn: turns, a slash, actions in two digits."""
 FAR = 99
 HELD_OUT = 1 << 61
-"""First train seed of the instances that lake and room sizes outside the suite are tested on."""
+"""First train seed of the instances that are tested on."""
+I = TypeVar("I", bound=Instance)  # noqa: E741
+AnyBoard: TypeAlias = "BoardGame[Any]"
 
 
 @dataclass
@@ -80,7 +86,9 @@ class State:
 
         def take(values: Tensor) -> Tensor:
             shape = (*index.shape, *values.shape[2:])
-            return values.gather(1, index.view(*index.shape, *[1] * (values.dim() - 2)).expand(shape))
+            return values.gather(
+                1, index.view(*index.shape, *[1] * (values.dim() - 2)).expand(shape)
+            )
 
         return State(
             take(self.board),
@@ -94,10 +102,10 @@ class State:
         )
 
 
-class BoardGame(ABC):
+class BoardGame(ABC, Generic[I]):
     """A board game; its instances are numbered as in `bank`, then as in `held_out`."""
 
-    def __init__(self, env: TextEnv, budget: Budget, area: int) -> None:
+    def __init__(self, env: TextEnv[Any, I], budget: Budget, area: int) -> None:
         self.env, self.budget, self._area = env, budget, area
         self.answer_tokens = budget.max_actions_per_turn + 2
         turns = budget.max_turns
@@ -105,8 +113,28 @@ class BoardGame(ABC):
 
     vocabulary = len(TOKENS)
 
+    @property
+    def name(self) -> str:
+        """A name of all that decides the instances and the rules."""
+        return f"{self.env.variant.name}-{self.budget}"
+
+    def load(self, count: int) -> Tensor:
+        """Return the boards of the first train instances, (count, ...)."""
+        return self.encode([self.env.get_instance(number) for number in range(count)])
+
+    def load_held_out(self, count: int, trained: Tensor) -> Tensor:
+        """Return boards far from the first train instances, none of which was trained on."""
+        known = {tuple(board.flatten().tolist()) for board in trained}
+        boards: list[Tensor] = []
+        first = HELD_OUT
+        while len(boards) < count:
+            some = self.encode([self.env.get_instance(first + n) for n in range(count)])
+            boards += [board for board in some if tuple(board.flatten().tolist()) not in known]
+            first += count
+        return torch.stack(boards[:count])
+
     @abstractmethod
-    def encode(self, instances: Sequence[object]) -> Tensor:
+    def encode(self, instances: Sequence[I]) -> Tensor:
         """Return the boards of instances."""
 
     @abstractmethod
@@ -214,12 +242,10 @@ def read_answer(answer: Tensor) -> tuple[Tensor, Tensor]:
     return closed, torch.where(closed[..., None], words, _NO_WORD)
 
 
-class LakeGame(BoardGame):
+class LakeGame(BoardGame[lake_rules.Lake]):
     """FrozenLake on lakes of any size and slip."""
 
-    def __init__(
-        self, size: int, slip: lake_rules.Slip, budget: Budget, split: str = "train"
-    ) -> None:
+    def __init__(self, size: int, slip: lake_rules.Slip, budget: Budget) -> None:
         longest = min(budget.max_actions, budget.max_turns * budget.max_actions_per_turn, 10)
         variant = FrozenLakeVariant(
             "FrozenLake-v0" if size == 4 else f"FrozenLake{size}-v0",
@@ -227,7 +253,7 @@ class LakeGame(BoardGame):
             slip,
             budget=budget,
         )
-        env = FrozenLakeEnv(variant, split=split, response_format="answer")
+        env = FrozenLakeEnv(variant, split="train", response_format="answer")
         super().__init__(env, budget, size * size)
         self._slip = slip
         places = torch.arange(self._area)
@@ -286,16 +312,16 @@ class LakeGame(BoardGame):
         return reached.float()
 
 
-class SokobanGame(BoardGame):
+class SokobanGame(BoardGame[sokoban_rules.Level]):
     """Sokoban in rooms of any size with one box."""
 
-    def __init__(self, size: int, budget: Budget, split: str = "train") -> None:
+    def __init__(self, size: int, budget: Budget) -> None:
         variant = SokobanVariant(
             "Sokoban-v0" if size == 6 else f"Sokoban{size}-v0",
             LevelGenerator(height=size, width=size),
             budget=budget,
         )
-        env = SokobanEnv(variant, split=split, response_format="answer")
+        env = SokobanEnv(variant, split="train", response_format="answer")
         self._inside = size - 2
         super().__init__(env, budget, self._inside**2)
 
@@ -394,3 +420,19 @@ class SokobanGame(BoardGame):
     def _is_target(self, state: State) -> Tensor:
         assert state.boxes is not None
         return state.board.gather(-1, state.boxes[..., None])[..., 0] == 2
+
+
+def find_game(task: Task, *, test: bool = False) -> AnyBoard:
+    """Return the game of a task, or that which its last model is tested on."""
+    size = int(task.test[0]) if test and task.test else task.size
+    if task.game == "lake":
+        turns, per_turn = (3 if task.size == 3 else 5), task.actions_per_turn or 2
+        return LakeGame(size, find_slip(task.slip), Budget(turns, per_turn, turns * 2))
+    return SokobanGame(size, Budget(4, task.actions_per_turn or 3, 10))
+
+
+def find_slip(chance: float) -> lake_rules.Slip:
+    """Return the slip with this chance of a step aside."""
+    share = Fraction(chance).limit_denominator(60)
+    aside = share.numerator
+    return lake_rules.Slip(2 * (share.denominator - aside), aside)

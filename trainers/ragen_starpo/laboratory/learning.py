@@ -6,7 +6,7 @@ numbered across seeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import torch
 from torch import Tensor
@@ -17,10 +17,11 @@ from ragen_starpo.algorithms.advantages import (
     place_on_turn_ends,
 )
 from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
-from ragen_starpo.algorithms.registry import ESTIMATORS
+from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
+from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Rollouts
-from ragen_starpo.objective import policy_contribution
+from ragen_starpo.objective import REFERENCE, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import AdvantageSettings, OptimiserSettings
 from ragen_starpo.rollout.selection import select_groups
@@ -38,9 +39,7 @@ class AdamW:
         self._steps = torch.zeros(len(some), device=some.device)
 
     @torch.no_grad()
-    def step(
-        self, gradients: Mapping[str, Tensor], takes: Tensor, factor: float = 1.0
-    ) -> Tensor:
+    def step(self, gradients: Mapping[str, Tensor], takes: Tensor, factor: float = 1.0) -> Tensor:
         """Take a step in the seeds where `takes`, (S,); return the norms before clipping, (S,).
 
         `factor` is that of the learning rate.
@@ -53,7 +52,9 @@ class AdamW:
         scale = (settings.clip_grad / (norms + 1e-6)).clamp(max=1.0)
         # The first step has a rate of 0 where the rate warms up.
         warm = (self._steps / max(1, settings.warmup_steps)).clamp(max=1.0)
-        rate = factor * settings.learning_rate * torch.where(takes, warm if settings.warmup_steps else 1.0, 0.0)
+        rate = factor * settings.learning_rate * takes
+        if settings.warmup_steps:
+            rate = rate * warm
         self._steps = self._steps + takes
         small, large = settings.betas
         counted = self._steps.clamp(min=1)
@@ -76,35 +77,44 @@ def compute_advantages(
 ) -> tuple[Tensor, Tensor | None]:
     """Return advantages and, with a critic, returns, (S, R, T), of the kept rollouts.
 
-    Group estimators see groups that no two seeds share; others whiten over a seed's tokens.
+    Estimators that only compare rollouts see all seeds at once, whose groups differ; others, which
+    whiten over a seed's tokens, see one seed after the other.
     """
     estimator = ESTIMATORS.find(settings.estimator)
-    mask = (rollouts.mask * kept[..., None]).flatten(0, 1)
-    turns = rollouts.turns.flatten(0, 1)
-    seeds, count = rollouts.mask.shape[:2]
-    scores = rollouts.rewards.sum(-1)
-    rewards = (
-        place_on_turn_ends(rollouts.rewards.flatten(0, 1), turns, mask)
-        if settings.credit == "turn"
-        else place_on_last_token(scores.flatten(), mask)
+    mask = rollouts.mask * kept[..., None]
+    # Rollouts that are left out are of no group.
+    groups = torch.where(
+        kept, rollouts.groups, -1 - torch.arange(len(kept), device=kept.device)[:, None]
     )
     inputs = {
-        "rewards": rewards,
         "mask": mask,
-        "ends": find_turn_ends(turns, mask),
-        "scores": scores.flatten(),
-        "groups": rollouts.groups.flatten(),
-    } | ({} if values is None else {"values": values.flatten(0, 1)})
+        "scores": rollouts.rewards.sum(-1),
+        "groups": groups,
+        "turns": rollouts.turns,
+        "turn_rewards": rollouts.rewards,
+        "states": torch.where(kept[..., None], rollouts.states, -1),
+    } | ({} if values is None else {"values": values})
+
+    def estimate(columns: Mapping[str, Tensor]) -> object:
+        by_turn = settings.credit == "turn"
+        placed = (
+            place_on_turn_ends(columns["turn_rewards"], columns["turns"], columns["mask"])
+            if by_turn
+            else place_on_last_token(columns["scores"], columns["mask"])
+        )
+        ends = find_turn_ends(columns["turns"], columns["mask"])
+        return estimator(settings, rewards=placed, ends=ends, **columns)
+
     if estimator.whole_returns:
-        result = estimator(settings, **inputs)
+        result = estimate({name: column.flatten(0, 1) for name, column in inputs.items()})
     else:
-        stacked = {name: column.unflatten(0, (seeds, count)) for name, column in inputs.items()}
-        result = torch.vmap(lambda columns: estimator(settings, **columns))(stacked)
+        result = torch.vmap(estimate)(inputs)
     advantages, returns = result if isinstance(result, tuple) else (result, None)
-    shape = rollouts.mask.shape
-    if not estimator.critic or returns is None:
-        return advantages.view(shape).float(), None
-    return advantages.view(shape).float(), returns.view(shape).float()
+    assert isinstance(advantages, Tensor)
+    advantages = advantages.view(rollouts.mask.shape).float() * mask
+    if not estimator.critic or not isinstance(returns, Tensor):
+        return advantages, None
+    return advantages, returns.view(rollouts.mask.shape).float() * mask
 
 
 def keep_groups(recipe: Recipe, rollouts: Rollouts) -> Tensor:
@@ -124,106 +134,185 @@ def steps_of(recipe: Recipe, kept: Tensor, number: int) -> Iterator[tuple[Tensor
     A seed's order is that of `ragen-train local` with its kept rollouts alone.
     """
     rows = [one.nonzero()[:, 0] for one in kept.cpu()]
+    size, passes, seed = recipe.mini_batch, recipe.updates, recipe.seed
     orders = [
-        list(
-            mini_batches(
-                len(one), number, size=recipe.mini_batch, passes=recipe.updates, seed=recipe.seed
-            )
-        )
+        list(mini_batches(len(one), number, size=size, passes=passes, seed=seed))
         if len(one)
         else []
         for one in rows
     ]
     for step in range(max(map(len, orders))):
         chosen = [
-            one[order[step]] if step < len(order) else one[:0]
-            for one, order in zip(rows, orders, strict=True)
+            one[steps[step]] if step < len(steps) else one[:0]
+            for one, steps in zip(rows, orders, strict=True)
         ]
         width = max(map(len, chosen))
         index = torch.zeros(len(rows), width, dtype=torch.long)
         there = torch.zeros(len(rows), width, dtype=torch.bool)
-        for seed, one in enumerate(chosen):
-            index[seed, : len(one)], there[seed, : len(one)] = one, True
+        for row, one in enumerate(chosen):
+            index[row, : len(one)], there[row, : len(one)] = one, True
         yield index.to(kept.device), there.to(kept.device)
 
 
-def learn(
-    model: StackedModel,
-    weights: Weights,
-    optimiser: AdamW,
-    recipe: Recipe,
-    rollouts: Rollouts,
-    number: int,
-    reference: Weights | None = None,
-) -> dict[str, Tensor]:
-    """Take all optimiser steps of an iteration; return metrics by name, (S,)."""
-    kept = keep_groups(recipe, rollouts)
-    advantages, _ = compute_advantages(recipe.advantage, rollouts, kept)
-    factors = torch.tensor([recipe.filter.advantage_factor(float(one)) for one in kept.float().mean(1)])
-    advantages = advantages * factors.to(kept.device)[:, None, None]
-    sums: dict[str, Tensor] = {}
-    counts = torch.zeros(len(kept), device=kept.device)
-    for index, there in steps_of(recipe, kept, number):
-        rows = take_rows(rollouts, advantages, index, there)
-        token_loss = torch.stack(
-            [
-                token_weights(one, recipe.loss.aggregation, recipe.loss.horizon)
-                for one in rows["mask"]
-            ]
+class Learner:
+    """The models of all seeds and their optimisers.
+
+    `weights` are trained in place. The reference of a KL term is a copy of them, and so is the
+    critic, with a head `value`, (S, D, 1), that begins at 0.
+    """
+
+    def __init__(self, model: StackedModel, recipe: Recipe, weights: Weights) -> None:
+        self.model, self.recipe, self.weights = model, recipe, weights
+        self._optimiser = AdamW(weights, recipe.optimiser)
+        self.reference = None
+        if recipe.loss.kl:
+            self.reference = {name: weight.clone() for name, weight in weights.items()}
+        self.critic: Weights = {}
+        if recipe.has_critic:
+            self.critic = {name: weight.clone() for name, weight in weights.items()}
+            embed = weights["embed"]
+            self.critic["value"] = embed.new_zeros(len(embed), embed.shape[-1], 1)
+            self._critic_optimiser = AdamW(self.critic, recipe.critic)
+        self.has_noise = "noise" in LOSSES.find(recipe.loss.policy).columns
+
+    def learn(
+        self, rollouts: Rollouts, number: int, noise: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """Take all optimiser steps of an iteration; return metrics by name, (S,).
+
+        `noise`, (S, R, T), are random numbers for a loss that `has_noise`. A metric of a seed that
+        trains on nothing is not a number.
+        """
+        recipe = self.recipe
+        kept = keep_groups(recipe, rollouts)
+        columns = {
+            "mask": (rollouts.mask * kept[..., None]).float(),
+            "old_log_probs": rollouts.log_probs,
+        } | self._find_advantages(rollouts, kept)
+        if noise is not None:
+            columns["noise"] = noise[..., : rollouts.mask.shape[-1]]
+        numbers = torch.arange(kept.shape[1], device=kept.device)[:, None]
+        by_turn = recipe.loss.sequence == "turn"
+        columns["sequences"] = numbers * (rollouts.rewards.shape[-1] if by_turn else 1) + (
+            rollouts.turns if by_turn else torch.zeros_like(rollouts.turns)
         )
-        gradients, metrics = find_gradients(model, weights, recipe, rows, token_loss, reference)
-        norms = optimiser.step(gradients, there.any(1))
-        tokens = rows["mask"].sum((1, 2))
-        counts = counts + tokens
-        for name, values in {**metrics, "grad_norm": norms}.items():
-            sums[name] = sums.get(name, 0.0) + torch.where(tokens > 0, values * tokens, 0.0)
-    means = {name: total / counts for name, total in sums.items()}
-    return means | {"kept": kept.float().mean(1), "trained_tokens": counts}
+        sums: dict[str, Tensor] = {}
+        counts = torch.zeros(len(kept), device=kept.device)
+        for index, there in steps_of(recipe, kept, number):
+            rows = take_rows(rollouts.ids, columns, index, there)
+            found = self._step(rows, there.any(1))
+            tokens = rows["mask"].sum((1, 2))
+            counts = counts + tokens
+            for name, values in found.items():
+                weighted = torch.where(tokens > 0, values * tokens, 0.0)
+                sums[name] = sums.get(name, 0.0) + weighted
+        means = {name: total / counts for name, total in sums.items()}
+        return means | {"kept": kept.float().mean(1), "trained_tokens": counts}
+
+    def _find_advantages(self, rollouts: Rollouts, kept: Tensor) -> dict[str, Tensor]:
+        """Return the columns that the losses of policy and critic aim at."""
+        values = self._find_values(rollouts) if self.critic else None
+        settings = self.recipe.advantage
+        advantages, returns = compute_advantages(settings, rollouts, kept, values)
+        factor = self.recipe.filter.advantage_factor
+        factors = torch.tensor([factor(float(one)) for one in kept.float().mean(1)])
+        advantages = advantages * factors.to(kept.device)[:, None, None]
+        if values is None or returns is None:
+            return {"advantages": advantages}
+        return {"advantages": advantages, "old_values": values, "returns": returns}
+
+    @torch.no_grad()
+    def _find_values(self, rollouts: Rollouts) -> Tensor:
+        place, sampled = sampled_places(rollouts.mask)
+        values = self.model.value(self.critic, rollouts.ids, place) * sampled
+        column = values.new_zeros(rollouts.mask.shape).flatten(1)
+        return column.scatter_add_(1, place, values).view(rollouts.mask.shape)
+
+    def _step(self, rows: Mapping[str, Tensor], takes: Tensor) -> dict[str, Tensor]:
+        """Take a step of the policy and of the critic, and return metrics, (S,)."""
+        gradients, metrics = self.find_gradients(rows)
+        metrics["grad_norm"] = self._optimiser.step(gradients, takes)
+        if self.critic:
+            gradients, found = self.find_critic_gradients(rows)
+            norms = self._critic_optimiser.step(gradients, takes)
+            metrics |= {f"critic_{name}": one for name, one in found.items()}
+            metrics["critic_grad_norm"] = norms
+        return metrics
+
+    def find_gradients(self, rows: Mapping[str, Tensor]) -> tuple[Weights, dict[str, Tensor]]:
+        """Return the gradient of the policy's loss for each seed, and metrics, (S,)."""
+        leaves, columns, place = self._prepare(self.weights, rows)
+        temperature, settings = self.recipe.rollouts.temperature, self.recipe.loss
+        scores = self.model.score(leaves, rows["ids"], place, temperature)
+        if self.reference is not None:
+            with torch.no_grad():
+                found = self.model.score(self.reference, rows["ids"], place, temperature)
+                columns[REFERENCE] = found[0]
+
+        def contribute(inputs: Mapping[str, Tensor]) -> Contribution:
+            return policy_contribution(settings, inputs["log_probs"], inputs["entropies"], inputs)
+
+        columns["log_probs"], columns["entropies"] = scores
+        return _differentiate(leaves, contribute, columns)
+
+    def find_critic_gradients(
+        self, rows: Mapping[str, Tensor]
+    ) -> tuple[Weights, dict[str, Tensor]]:
+        """Return the gradient of the critic's loss for each seed, and metrics, (S,)."""
+        leaves, columns, place = self._prepare(self.critic, rows)
+        settings = self.recipe.loss
+
+        def contribute(inputs: Mapping[str, Tensor]) -> Contribution:
+            return value_contribution(settings, inputs["values"], inputs)
+
+        columns["values"] = self.model.value(leaves, rows["ids"], place)
+        return _differentiate(leaves, contribute, columns)
+
+    def _prepare(
+        self, weights: Weights, rows: Mapping[str, Tensor]
+    ) -> tuple[Weights, dict[str, Tensor], Tensor]:
+        """Return weights with a gradient, columns of sampled tokens, (S, N), and their places."""
+        place, sampled = sampled_places(rows["mask"])
+        settings = self.recipe.loss
+        token_loss = torch.stack(
+            [token_weights(mask, settings.aggregation, settings.horizon) for mask in rows["mask"]]
+        )
+        columns = {
+            name: column.flatten(1).gather(1, place) * sampled
+            for name, column in {**rows, "weights": token_loss}.items()
+            if name not in ("ids", "sequences")
+        }
+        # Numbers of sequences rise along a row, as far as to the places that are not there.
+        columns["sequences"] = rows["sequences"].flatten(1).gather(1, place).cummax(1).values
+        leaves = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
+        return leaves, columns, place
 
 
-def take_rows(
-    rollouts: Rollouts, advantages: Tensor, index: Tensor, there: Tensor
-) -> dict[str, Tensor]:
-    """Return the columns of some rollouts, (S, rows, T), cut behind the longest; 0 where absent."""
-    columns = {
-        "ids": rollouts.ids,
-        "mask": rollouts.mask.float(),
-        "old_log_probs": rollouts.log_probs,
-        "advantages": advantages,
-    }
-    place = index[..., None].expand(*index.shape, rollouts.ids.shape[-1])
-    taken = {name: column.gather(1, place) * there[..., None] for name, column in columns.items()}
-    longest = int((taken["ids"] != 0).sum(-1).max())
-    return {name: column[..., :longest] for name, column in taken.items()}
-
-
-def find_gradients(
-    model: StackedModel,
-    weights: Weights,
-    recipe: Recipe,
-    rows: Mapping[str, Tensor],
-    token_loss: Tensor,
-    reference: Weights | None = None,
+def _differentiate(
+    leaves: Weights,
+    contribute: Callable[[Mapping[str, Tensor]], Contribution],
+    columns: Mapping[str, Tensor],
 ) -> tuple[Weights, dict[str, Tensor]]:
-    """Return the gradient of the policy's loss for each seed, and metrics, (S,)."""
-    leaves = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
-    place, sampled = sampled_places(rows["mask"])
-    columns = {
-        name: column.flatten(1).gather(1, place) * sampled
-        for name, column in {**rows, "weights": token_loss}.items()
-        if name != "ids"
-    }
-    temperature = recipe.rollouts.temperature
-    scores = model.score(leaves, rows["ids"], place, temperature)
-    if reference is not None:
-        with torch.no_grad():
-            columns["reference"] = model.score(reference, rows["ids"], place, temperature)[0]
-    loss, metrics = torch.vmap(lambda log_probs, entropies, columns: policy_contribution(recipe.loss, log_probs, entropies, columns))(
-        *(one[:, None] for one in scores), {name: one[:, None] for name, one in columns.items()}
-    )
+    """Return the gradient of each seed's loss, and metrics, from columns (S, N), one row a seed."""
+    loss, metrics = torch.vmap(contribute)({name: one[:, None] for name, one in columns.items()})
     gradients = torch.autograd.grad(loss.sum(), list(leaves.values()))
     found = {name: torch.as_tensor(value).detach() for name, value in metrics.items()}
     return dict(zip(leaves, gradients, strict=True)), found
+
+
+def take_rows(
+    ids: Tensor, columns: Mapping[str, Tensor], index: Tensor, there: Tensor
+) -> dict[str, Tensor]:
+    """Return some rollouts, (S, rows, T), cut behind the longest; 0 where absent."""
+    place = index[..., None].expand(*index.shape, ids.shape[-1])
+    taken = {
+        name: column.gather(1, place) * there[..., None]
+        for name, column in {**columns, "ids": ids}.items()
+    }
+    # Absent rows are last, and their number no smaller than those before.
+    taken["sequences"] = columns["sequences"].gather(1, place)
+    longest = int((taken["ids"] != 0).sum(-1).max())
+    return {name: column[..., :longest] for name, column in taken.items()}
 
 
 def sampled_places(mask: Tensor) -> tuple[Tensor, Tensor]:

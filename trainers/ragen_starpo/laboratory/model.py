@@ -69,7 +69,7 @@ class StackedModel:
         first = torch.arange(seeds, device=ids.device)[:, None, None] * self.vocabulary
         x = F.embedding(ids + first, weights["embed"].reshape(-1, width))
         x = x.view(seeds, rows * tokens, width)
-        places = torch.arange(tokens, device=ids.device) if cache is None else cache.places(tokens)
+        places = torch.arange(tokens, device=ids.device) if cache is None else cache.places
         angles = _angles(places, size).view(-1, 1, tokens, size)
         cos, sin = angles.cos(), angles.sin()
         for i in range(self.shape.layers):
@@ -81,7 +81,7 @@ class StackedModel:
                 attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
             else:
                 k, v = cache.add(i, k, v)
-                attended = F.scaled_dot_product_attention(q, k, v, attn_mask=cache.mask(tokens))
+                attended = F.scaled_dot_product_attention(q, k, v, attn_mask=cache.mask)
             attended = attended.transpose(1, 2).reshape(seeds, rows * tokens, width)
             x = torch.baddbmm(x, attended, weights[f"out.{i}"])
             up = torch.bmm(_rms_norm(x, weights[f"norm2.{i}"]), weights[f"up.{i}"])
@@ -109,10 +109,17 @@ class StackedModel:
         self, weights: Weights, ids: Tensor, place: Tensor, temperature: float = 1.0
     ) -> Tensor:
         """Return log-probabilities of all tokens, (S, N, V), at the places of `score`."""
+        logits = self.logits(weights, self._before(weights, ids, place)) / temperature
+        return torch.log_softmax(logits, -1)
+
+    def value(self, weights: Weights, ids: Tensor, place: Tensor) -> Tensor:
+        """Return a critic's values, (S, N), before the tokens at the places of `score`."""
+        return torch.bmm(self._before(weights, ids, place), weights["value"])[..., 0]
+
+    def _before(self, weights: Weights, ids: Tensor, place: Tensor) -> Tensor:
         hidden = self.hidden(weights, ids).flatten(1, 2)
         before = (place - 1).clamp(min=0)[..., None].expand(*place.shape, hidden.shape[-1])
-        logits = self.logits(weights, hidden.gather(1, before)) / temperature
-        return torch.log_softmax(logits, -1)
+        return hidden.gather(1, before)
 
     def flops(self, tokens: int, keys: float, outputs: int) -> float:
         """Return the operations of a forward pass: tokens read, mean keys seen, logits computed."""
@@ -125,54 +132,50 @@ class Cache:
     """Keys and values of rows that grow together; some of their slots may be empty.
 
     A row's tokens are numbered without its empty slots, so that a row reads what it would read
-    alone.
+    alone. `places` has the positions of the tokens of `begin`, (S * B, T), and `mask` which slots
+    they read, (S * B, 1, T, slots).
     """
 
     def __init__(
         self, shape: Shape, seeds: int, rows: int, capacity: int, device: torch.device
     ) -> None:
         size = (shape.layers, seeds * rows, shape.heads, capacity, shape.width // shape.heads)
-        self._keys, self._values = torch.zeros(size, device=device), torch.zeros(size, device=device)
-        self._filled = torch.zeros(seeds * rows, capacity, dtype=torch.bool, device=device)
-        self._length = torch.zeros(seeds * rows, dtype=torch.long, device=device)
+        self.keys, self.values = (
+            torch.zeros(size, device=device),
+            torch.zeros(size, device=device),
+        )
+        self.filled = torch.zeros(seeds * rows, capacity, dtype=torch.bool, device=device)
+        self.length = torch.zeros(seeds * rows, dtype=torch.long, device=device)
         self._slots = 0
 
     def rows(self, index: Tensor) -> Cache:
         """Return a cache of some rows, given their numbers in all seeds, (rows,)."""
         chosen = copy(self)
-        chosen._keys, chosen._values = self._keys[:, index], self._values[:, index]
-        chosen._filled, chosen._length = self._filled[index], self._length[index]
+        chosen.keys, chosen.values = self.keys[:, index], self.values[:, index]
+        chosen.filled, chosen.length = self.filled[index], self.length[index]
         return chosen
 
     def begin(self, present: Tensor) -> None:
         """Reserve slots for the next tokens; `present`, (S, B, T), is False on empty ones."""
         flat = present.flatten(0, 1)
         self._start, self._slots = self._slots, self._slots + flat.shape[1]
-        self._filled[:, self._start : self._slots] = flat
+        self.filled[:, self._start : self._slots] = flat
         counted = flat.cumsum(1)
-        self._places = self._length[:, None] + (counted - 1).clamp(min=0)
-        self._length += counted[:, -1]
-        seen = self._filled[:, None, : self._slots].expand(-1, flat.shape[1], -1)
+        self.places = self.length[:, None] + (counted - 1).clamp(min=0)
+        self.length += counted[:, -1]
+        seen = self.filled[:, None, : self._slots].expand(-1, flat.shape[1], -1)
         block = torch.ones(flat.shape[1], self._slots, dtype=torch.bool, device=flat.device)
         # An empty slot reads itself, since a softmax over nothing is not a number.
         own = torch.zeros_like(block).diagonal_scatter(
             torch.ones(flat.shape[1], dtype=torch.bool, device=flat.device), self._start
         )
-        self._mask = ((seen & block.tril(self._start)) | own)[:, None]
-
-    def places(self, tokens: int) -> Tensor:
-        """Return the position of each of the next tokens, (S * B, T)."""
-        return self._places
-
-    def mask(self, tokens: int) -> Tensor:
-        """Return which slots the next tokens read, (S * B, 1, T, slots)."""
-        return self._mask
+        self.mask = ((seen & block.tril(self._start)) | own)[:, None]
 
     def add(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Store the next tokens of a layer, and return all so far."""
-        self._keys[layer, :, :, self._start : self._slots] = keys
-        self._values[layer, :, :, self._start : self._slots] = values
-        return self._keys[layer, :, :, : self._slots], self._values[layer, :, :, : self._slots]
+        self.keys[layer, :, :, self._start : self._slots] = keys
+        self.values[layer, :, :, self._start : self._slots] = values
+        return self.keys[layer, :, :, : self._slots], self.values[layer, :, :, : self._slots]
 
 
 def stack_weights(models: Sequence[Mapping[str, Tensor]], layers: int) -> Weights:
@@ -207,9 +210,7 @@ def _rms_norm(x: Tensor, gain: Tensor) -> Tensor:
 
 def _angles(places: Tensor, size: int) -> Tensor:
     """Return the rotary angles of positions, one for each channel of a head."""
-    rates = torch.exp(
-        torch.arange(0, size, 2, device=places.device) * (-math.log(_THETA) / size)
-    )
+    rates = torch.exp(torch.arange(0, size, 2, device=places.device) * (-math.log(_THETA) / size))
     half = places[..., None] * rates
     return torch.cat((half, half), -1)
 

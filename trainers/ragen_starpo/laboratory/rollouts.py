@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ragen_starpo.laboratory.boards import CLOSE, END, PAD, BoardGame
+from ragen_starpo.laboratory.boards import CLOSE, END, PAD, AnyBoard
 from ragen_starpo.laboratory.model import Cache, StackedModel, Weights
 
 _FULL = 0.8
@@ -26,6 +26,8 @@ class Rollouts:
         rewards: (S, R, turns) rewards.
         success: (S, R) whether an episode was solved.
         groups: (S, R) number of the group, counted through all seeds.
+        states: (S, R, turns) number of the state that a turn began in, which no two groups share;
+            -1 after the last turn. The budget is no part of it, as in `ragen_envs`.
     """
 
     ids: Tensor
@@ -35,78 +37,109 @@ class Rollouts:
     rewards: Tensor
     success: Tensor
     groups: Tensor
+    states: Tensor
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Random numbers in [0, 1) that decide episodes.
+
+    Attributes:
+        noise: (S, R, actions), of the game.
+        tokens: (S, R, turns, answer tokens), of the sampled tokens.
+    """
+
+    noise: Tensor
+    tokens: Tensor
 
 
 @torch.no_grad()
 def play(
     model: StackedModel,
     weights: Weights,
-    game: BoardGame,
+    game: AnyBoard,
     boards: Tensor,
     samples: int,
-    noise: Tensor,
-    chance: Tensor,
+    chances: Chances,
     temperature: float = 1.0,
 ) -> Rollouts:
-    """Play `samples` episodes on each of the boards, (S, groups, ...).
-
-    `noise`, (S, R, actions), is that of the game; `chance`, (S, R, turns, answer tokens), decides
-    the sampled tokens. Both are in [0, 1).
-    """
+    """Play `samples` episodes on each of the boards, (S, groups, ...)."""
     seeds, groups = boards.shape[:2]
     count, device = groups * samples, boards.device
     record = Record(game, seeds, count, device)
-    first = game.start(boards, noise[:, ::samples])
-    ids, present = game.observe(first)
     cache = Cache(model.shape, seeds, groups, record.slots, device)
-    cache.begin(present)
-    hidden = model.hidden(weights, ids, cache)[:, :, -1:]
+    sampler = _Sampler(model, weights, cache, temperature)
+    # The rollouts of a group read the same first observation.
+    ids, present = game.observe(game.start(boards, chances.noise[:, ::samples]))
+    sampler.read(ids, present)
     again = torch.arange(seeds * groups, device=device).repeat_interleave(samples)
-    cache = cache.rows(again)
-    hidden = hidden.repeat_interleave(samples, 1)
-    ids, present = ids.repeat_interleave(samples, 1), present.repeat_interleave(samples, 1)
-    state = game.start(boards.repeat_interleave(samples, 1), noise)
+    sampler.keep_rows(again, again.view(seeds, count) % groups)
+    state = game.start(boards.repeat_interleave(samples, 1), chances.noise)
     rows = torch.arange(count, device=device).expand(seeds, count)
+    ids, present = game.observe(state)
     for turn in range(game.budget.max_turns):
         if turn:
             ids, present = game.observe(state)
-            cache.begin(present)
-            hidden = model.hidden(weights, ids, cache)[:, :, -1:]
+            sampler.read(ids, present)
         record.observe(rows, ids, present)
-        answer = torch.full((*rows.shape, game.answer_tokens), PAD, device=device)
-        going = ~state.over
-        for place in range(game.answer_tokens):
-            logits = model.logits(weights, hidden[:, :, 0]) / temperature
-            log_probs = torch.log_softmax(logits, -1)
-            drawn = chance[:, :, turn, place].gather(1, rows)
-            cumulated = log_probs.exp().cumsum(-1)
-            token = (cumulated < drawn[..., None] * cumulated[..., -1:]).sum(-1)
-            answer[..., place] = torch.where(going, token, PAD)
-            record.sample(rows, token, going, log_probs.gather(-1, token[..., None])[..., 0])
-            cache.begin(going[..., None])
-            going = going & (token != CLOSE) & (token != END)
-            if place + 1 < game.answer_tokens:
-                hidden = model.hidden(weights, answer[..., place : place + 1], cache)
-            else:
-                model.hidden(weights, answer[..., place : place + 1], cache)
-        record.reward(rows, game.step(state, answer), state.success)
-        running = (~state.over).sum(1)
-        most = int(running.max())
+        drawn = chances.tokens[:, :, turn].gather(
+            1, rows[..., None].expand(*rows.shape, game.answer_tokens)
+        )
+        answer = sampler.answer(drawn, ~state.over, record, rows)
+        before = torch.where(state.over, -1, game.position(state))
+        record.reward(rows, game.step(state, answer), state.success, before)
+        most = int((~state.over).sum(1).max())
         if not most or turn + 1 == game.budget.max_turns:
             break
         if most <= _FULL * rows.shape[1]:
             kept = torch.argsort(state.over.long(), dim=1, stable=True)[:, :most]
             offsets = torch.arange(seeds, device=device)[:, None] * rows.shape[1]
-            cache = cache.rows((kept + offsets).flatten())
+            sampler.keep_rows((kept + offsets).flatten(), kept)
             state, rows = state.rows(kept), rows.gather(1, kept)
     numbers = torch.arange(seeds * groups, device=device).view(seeds, groups)
     return record.rollouts(numbers.repeat_interleave(samples, 1))
 
 
+class _Sampler:
+    """Samples answers after what it has read, for rows that all read the same slots."""
+
+    def __init__(
+        self, model: StackedModel, weights: Weights, cache: Cache, temperature: float
+    ) -> None:
+        self._model, self._weights, self._temperature = model, weights, temperature
+        self._cache, self._hidden = cache, torch.empty(0)
+
+    def keep_rows(self, index: Tensor, rows: Tensor) -> None:
+        """Go on with some rows, given by their numbers in all seeds, and in each, (S, rows)."""
+        self._cache = self._cache.rows(index)
+        place = rows[..., None].expand(*rows.shape, self._hidden.shape[-1])
+        self._hidden = self._hidden.gather(1, place)
+
+    def read(self, ids: Tensor, present: Tensor) -> None:
+        """Read the next tokens, (S, rows, T); `present` is False on empty slots."""
+        self._cache.begin(present)
+        self._hidden = self._model.hidden(self._weights, ids, self._cache)[:, :, -1]
+
+    def answer(self, drawn: Tensor, going: Tensor, record: Record, rows: Tensor) -> Tensor:
+        """Return answers of the rows that are `going`, (S, rows, answer tokens)."""
+        answer = torch.full(drawn.shape, PAD, device=drawn.device)
+        for place in range(drawn.shape[-1]):
+            logits = self._model.logits(self._weights, self._hidden) / self._temperature
+            log_probs = torch.log_softmax(logits, -1)
+            cumulated = log_probs.exp().cumsum(-1)
+            bound = drawn[..., place, None] * cumulated[..., -1:]
+            token = (cumulated < bound).sum(-1)
+            answer[..., place] = torch.where(going, token, PAD)
+            record.sample(rows, token, going, log_probs.gather(-1, token[..., None])[..., 0])
+            self.read(answer[..., place : place + 1], going[..., None])
+            going = going & (token != CLOSE) & (token != END)
+        return answer
+
+
 class Record:
     """What the rows have read and sampled, in slots that are the same for all."""
 
-    def __init__(self, game: BoardGame, seeds: int, count: int, device: torch.device) -> None:
+    def __init__(self, game: AnyBoard, seeds: int, count: int, device: torch.device) -> None:
         self.slots = game.slots
         size = (seeds, count, self.slots)
         self._ids = torch.full(size, PAD, device=device)
@@ -116,6 +149,7 @@ class Record:
         self._turns = torch.zeros(self.slots, dtype=torch.long, device=device)
         self._rewards = torch.zeros(seeds, count, game.budget.max_turns, device=device)
         self._success = torch.zeros(seeds, count, dtype=torch.bool, device=device)
+        self._states = torch.full(self._rewards.shape, -1, device=device)
         self._slot = self._turn = 0
 
     def _write(self, column: Tensor, rows: Tensor, values: Tensor) -> None:
@@ -124,19 +158,23 @@ class Record:
         column[..., self._slot : self._slot + width].scatter_(1, place, values)
 
     def observe(self, rows: Tensor, ids: Tensor, present: Tensor) -> None:
+        """Add an observation to rows, (S, rows)."""
         self._write(self._ids, rows, ids)
         self._write(self._present, rows, present)
         self._turns[self._slot :] = self._turn
         self._slot += ids.shape[-1]
 
     def sample(self, rows: Tensor, ids: Tensor, going: Tensor, log_probs: Tensor) -> None:
+        """Add a token of an answer to the rows that are `going`."""
         self._write(self._ids, rows, ids[..., None])
         self._write(self._present, rows, going[..., None])
         self._write(self._mask, rows, going[..., None])
         self._write(self._log_probs, rows, (log_probs * going)[..., None])
         self._slot += 1
 
-    def reward(self, rows: Tensor, rewards: Tensor, success: Tensor) -> None:
+    def reward(self, rows: Tensor, rewards: Tensor, success: Tensor, states: Tensor) -> None:
+        """Add the results of a turn that began in `states`."""
+        self._states[..., self._turn].scatter_(1, rows, states)
         self._rewards[..., self._turn].scatter_(1, rows, rewards)
         self._success.scatter_(1, rows, success)
         self._turn += 1
@@ -162,4 +200,5 @@ class Record:
             self._rewards,
             self._success,
             groups,
+            torch.where(self._states < 0, -1, self._states + groups[..., None] * (1 << 32)),
         )

@@ -16,7 +16,7 @@ from ragen_starpo.laboratory.boards import (
     OPEN,
     PAD,
     SQUARE,
-    BoardGame,
+    AnyBoard,
     State,
 )
 from ragen_starpo.laboratory.learning import AdamW, sampled_places
@@ -46,13 +46,15 @@ def warm_start(
     settings: WarmStart,
     model: StackedModel,
     weights: Weights,
-    game: BoardGame,
+    game: AnyBoard,
     boards: Tensor,
     chances: list[torch.Generator],
 ) -> None:
     """Train the weights on episodes of the player, on boards (N, ...), one generator for a seed."""
     distances = game.find_distances(boards)
-    optimiser = AdamW(weights, OptimiserSettings(settings.learning_rate, weight_decay=0.0, betas=(0.9, 0.99)))
+    optimiser = AdamW(
+        weights, OptimiserSettings(settings.learning_rate, weight_decay=0.0, betas=(0.9, 0.99))
+    )
     seeds = len(chances)
     every = torch.ones(seeds, dtype=torch.bool, device=boards.device)
     for step in range(settings.steps):
@@ -96,7 +98,7 @@ def imitation_losses(log_probs: Tensor, tokens: Tensor, best: Tensor, skill: flo
 
 
 def demonstrate(
-    game: BoardGame,
+    game: AnyBoard,
     boards: Tensor,
     distances: Tensor,
     which: Tensor,
@@ -117,12 +119,12 @@ def demonstrate(
         for place in range(game.answer_tokens):
             token = answer[..., place]
             record.sample(every, token, (token != PAD) & ~state.over, best[..., place])
-        record.reward(every, game.step(state, answer), state.success)
+        record.reward(every, game.step(state, answer), state.success, every)
     return record.rollouts(every)
 
 
 def _choose(
-    game: BoardGame, state: State, distances: Tensor, skill: float, chances: list[torch.Generator]
+    game: AnyBoard, state: State, distances: Tensor, skill: float, chances: list[torch.Generator]
 ) -> tuple[Tensor, Tensor]:
     """Return the player's answers, and the bits of the moves that it prefers at each place.
 
@@ -153,7 +155,7 @@ def _choose(
     return torch.where(places > count[..., None] + 1, PAD, answer), best
 
 
-def _distance_after(game: BoardGame, state: State, distances: Tensor, way: int) -> Tensor:
+def _distance_after(game: AnyBoard, state: State, distances: Tensor, way: int) -> Tensor:
     tried = copy(state)
     direction = torch.full_like(state.player, way)
     game.move(tried, direction, torch.ones_like(state.over), torch.zeros_like(direction))

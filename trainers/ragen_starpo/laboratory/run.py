@@ -1,0 +1,242 @@
+"""Runs of one arm: warm starts, iterations of rollouts and learning, and a test at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ragen_bench.errors import UserError
+from ragen_envs.core.instances import RandomStream
+from ragen_starpo.algorithms.masked import group_std
+from ragen_starpo.findings.definition import RECIPE, Task
+from ragen_starpo.laboratory.boards import AnyBoard, find_game
+from ragen_starpo.laboratory.learning import Learner
+from ragen_starpo.laboratory.model import StackedModel, Weights
+from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play
+from ragen_starpo.laboratory.warm_start import WarmStart, draw, warm_start
+from ragen_starpo.recipes.recipe import Recipe, read_recipe
+from ragen_starpo.small_model import Shape
+
+SHAPE = Shape(width=64, layers=2, heads=4, hidden=192)
+"""Shape of the model, of some 110,000 weights."""
+TRAIN, TEST = 2_000, 1_024
+"""Numbers of instances to train and to test on."""
+_TOGETHER = 8
+"""Runs that a CPU computes together: more gain nothing and need memory."""
+_SETTINGS = (
+    *("advantage", "filter", "loss", "optimiser", "critic", "mini_batch", "updates"),
+    "rollouts.temperature",
+)
+"""Settings of a recipe that the laboratory reads."""
+_BASE = (
+    'advantage.estimator="grpo"',
+    'filter.strategy="all"',
+    "optimiser.learning_rate=1e-3",
+    "critic.learning_rate=3e-3",
+    "mini_batch=64",
+)
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """Results of an arm's runs.
+
+    Attributes:
+        curves: By name, (runs, iterations), not a number where a metric has no value: `success`,
+            `reward_deviation` within groups, `kept` (share of rollouts trained on),
+            `rollout_tokens`, `trained_tokens`, and the metrics of the losses.
+        test: (runs,) success on held-out instances at the end.
+        start: (runs,) the same before training.
+        seconds: Seconds of one core, or of the GPU, warm starts left out.
+    """
+
+    curves: dict[str, NDArray[np.float32]]
+    test: NDArray[np.float32]
+    start: NDArray[np.float32]
+    seconds: float
+
+
+def read_arm(settings: Sequence[str]) -> Recipe:
+    """Return the recipe of an arm; UserError for a setting that the laboratory does not read."""
+    for setting in settings:
+        name = setting.partition("=")[0]
+        if not any(name == one or name.startswith(f"{one}.") for one in _SETTINGS):
+            raise UserError(f"the laboratory does not read {name}; it reads {', '.join(_SETTINGS)}")
+    return read_recipe(RECIPE, [*_BASE, *settings])
+
+
+def run_arm(
+    task: Task,
+    settings: Sequence[str],
+    *,
+    iterations: int,
+    warm_starts: Sequence[int],
+    seeds: Sequence[int],
+    device: str,
+    cache: Path | None = None,
+    on_runs: Callable[[int], None] = lambda _: None,
+) -> ArmResult:
+    """Train a run for each warm start and seed, in the order of their pairs.
+
+    Runs of equal numbers play the same instances with the same noise in every arm.
+
+    Args:
+        task: The game and the size of an iteration.
+        settings: Settings of a recipe that differ from the laboratory's.
+        iterations: Iterations of each run.
+        warm_starts: Numbers of the models to begin with.
+        seeds: Seeds of training from each of them.
+        device: `cpu`, or a device of torch.
+        cache: Folder for the weights of warm starts.
+        on_runs: Called with the number of iterations of runs that are done.
+    """
+    recipe = read_arm(settings)
+    place = torch.device(device)
+    game = find_game(task)
+    bank = game.load(TRAIN).to(place)
+    tested = find_game(task, test=True)
+    held_out = tested.load_held_out(TEST, bank.cpu()).to(place)
+    model = StackedModel(SHAPE, game.vocabulary)
+    warm = make_warm_starts(task, game, model, bank, warm_starts, cache)
+    start = _now(place)
+    pairs = [(row, number, seed) for row, number in enumerate(warm_starts) for seed in seeds]
+    parts = []
+    together = len(pairs) if place.type == "cuda" else _TOGETHER
+    for first in range(0, len(pairs), together):
+        some = pairs[first : first + together]
+        weights = {name: one[[row for row, _, _ in some]].clone() for name, one in warm.items()}
+        runs = [(number, seed) for _, number, seed in some]
+        part = _Runs(task, recipe, game, Learner(model, recipe, weights), runs, bank, held_out)
+        parts.append(part.train(iterations, on_runs))
+    curves = {
+        name: np.concatenate([part.curves[name] for part in parts]) for name in parts[0].curves
+    }
+    tests = [np.concatenate([getattr(part, name) for part in parts]) for name in ("test", "start")]
+    return ArmResult(curves, tests[0], tests[1], _now(place) - start)
+
+
+def make_warm_starts(
+    task: Task,
+    game: AnyBoard,
+    model: StackedModel,
+    bank: Tensor,
+    numbers: Sequence[int],
+    cache: Path | None,
+) -> Weights:
+    """Return the weights of warm starts, (numbers, ...), each from the cache if it is there."""
+    settings = WarmStart(task.skill)
+    label = f"{game.name}-{task.actions_per_turn}-{task.skill:g}-{settings.steps}"
+    found = {}
+    for number in numbers:
+        file = None if cache is None else cache / f"{label}-{number}.safetensors"
+        if file is not None and file.is_file():
+            found[number] = load_file(file, device=str(bank.device))
+    if missing := [number for number in numbers if number not in found]:
+        weights = {
+            name: one.to(bank.device)
+            for name, one in model.make_weights(_generators("weights", missing)).items()
+        }
+        warm_start(settings, model, weights, game, bank, _generators("demonstrations", missing))
+        for row, number in enumerate(missing):
+            found[number] = {name: one[row : row + 1].contiguous() for name, one in weights.items()}
+            if cache is not None:
+                cache.mkdir(parents=True, exist_ok=True)
+                file = cache / f"{label}-{number}.safetensors"
+                save_file(found[number], file.with_suffix(".part"))
+                file.with_suffix(".part").replace(file)
+    return {
+        name: torch.cat([found[number][name] for number in numbers]) for name in found[numbers[0]]
+    }
+
+
+def _generators(purpose: str, labels: Sequence[object]) -> list[torch.Generator]:
+    """Return a generator of random numbers for each label."""
+    streams = [RandomStream("laboratory", purpose, str(label)) for label in labels]
+    return [torch.Generator().manual_seed(stream.word() >> 1) for stream in streams]
+
+
+class _Runs:
+    """The runs of an arm that are computed together."""
+
+    def __init__(
+        self,
+        task: Task,
+        recipe: Recipe,
+        game: AnyBoard,
+        learner: Learner,
+        runs: Sequence[tuple[int, int]],
+        bank: Tensor,
+        held_out: Tensor,
+    ) -> None:
+        self._task, self._recipe, self._game, self._learner = task, recipe, game, learner
+        self._runs, self._bank, self._held_out = runs, bank, held_out
+        self._place = bank.device
+
+    def train(self, iterations: int, on_runs: Callable[[int], None]) -> ArmResult:
+        """Train for some iterations and test before and after."""
+        started = self._test()
+        rows: list[dict[str, Tensor]] = []
+        for number in range(iterations):
+            rows.append(self._iterate(number))
+            on_runs(len(self._runs))
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        nothing = torch.full((len(self._runs),), torch.nan)
+        curves = {
+            name: torch.stack([row.get(name, nothing) for row in rows], 1).numpy() for name in names
+        }
+        return ArmResult(curves, self._test(), started, 0.0)
+
+    def _iterate(self, number: int) -> dict[str, Tensor]:
+        task = self._task
+        chances = _generators("iteration", [f"{run}-{number}" for run in self._runs])
+        which = draw(chances, (task.groups,), len(self._bank)).to(self._place)
+        rollouts = self._play(self._game, self._bank[which], task.samples, chances)
+        shape = (rollouts.mask.shape[1], self._game.slots)
+        noise = draw(chances, shape).to(self._place) if self._learner.has_noise else None
+        metrics = self._learner.learn(rollouts, number, noise)
+        scores = rollouts.rewards.sum(-1).double().flatten()
+        groups = rollouts.groups.flatten()
+        count = len(self._runs) * task.groups
+        deviations = group_std(scores, groups, count).view(len(self._runs), task.groups)
+        found = {
+            "success": rollouts.success.float().mean(1),
+            "reward_deviation": deviations.mean(1),
+            "rollout_tokens": rollouts.mask.sum((1, 2)),
+            **metrics,
+        }
+        return {name: values.float().cpu() for name, values in found.items()}
+
+    def _play(
+        self, game: AnyBoard, boards: Tensor, samples: int, chances: list[torch.Generator]
+    ) -> Rollouts:
+        budget, count = game.budget, boards.shape[1] * samples
+        drawn = Chances(
+            draw(chances, (count, budget.max_actions)).to(self._place),
+            draw(chances, (count, budget.max_turns, game.answer_tokens)).to(self._place),
+        )
+        temperature, learner = self._recipe.rollouts.temperature, self._learner
+        return play(learner.model, learner.weights, game, boards, samples, drawn, temperature)
+
+    def _test(self) -> NDArray[np.float32]:
+        """Return success on held-out instances, each played once, with the same noise for all."""
+        game = find_game(self._task, test=True)
+        chances = [_generators("test", [game.name])[0] for _ in self._runs]
+        boards = self._held_out.expand(len(self._runs), *self._held_out.shape)
+        rollouts = self._play(game, boards, 1, chances)
+        return rollouts.success.float().mean(1).cpu().numpy()
+
+
+def _now(place: torch.device) -> float:
+    """Return the seconds of this process's core, or of the clock after the GPU's work."""
+    if place.type == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize()
+    return time.perf_counter()
