@@ -3,101 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, islice
-from typing import Literal, NamedTuple
 
 from ragen_bench.audit.environment import describe_ceiling_error, play_oracle
-from ragen_bench.environments import as_two_player
-from ragen_bench.episodes.episode import Episode, Task
+from ragen_bench.audit.findings import Finding, Status
+from ragen_bench.audit.openings import (
+    OpeningRequest,
+    build_opponent_request,
+    build_player_request,
+    build_requests,
+)
+from ragen_bench.audit.server import check_server
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.episodes.form_rate import FormRate
 from ragen_bench.errors import UserError
 from ragen_bench.models import (
     Completion,
     Model,
-    Request,
+    RequestFailure,
     Sampling,
-    ask_all,
     find_provider,
     notes_of,
 )
-from ragen_bench.models.base import OPPONENT_SUFFIX, TurnId
-from ragen_bench.models.prompt import opponent_conversation
+from ragen_bench.models.base import Served, ask_each
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import ModelPair, load
 from ragen_bench.suites import make_env, plays
 from ragen_bench.visible import format_duration
-from ragen_envs.core.policies import oracle_answer
 
-Status = Literal["ok", "warn", "FAIL"]
 _ORACLE_INSTANCES = 16
 _FEW_TOKENS = 4
+_LEAST = 4
+"""Failed requests after which a server is believed to answer none."""
 _EXCERPT_LENGTH = 60
 _Result = tuple[Status, str]
-
-
-@dataclass(frozen=True)
-class OpeningRequest:
-    """A request; `read` returns whether a response's format and its actions are valid."""
-
-    request: Request
-    read: Callable[[str], tuple[bool, bool]]
-
-
-def _build_requests(
-    build: Callable[[Evaluation, str, int], OpeningRequest], evaluation: Evaluation, count: int
-) -> list[OpeningRequest]:
-    """Return requests of first turns, cycling through the environments."""
-    envs = evaluation.instances
-    return [
-        build(evaluation, env, number // len(envs))
-        for number, env in enumerate(islice(cycle(envs), count))
-    ]
-
-
-def _build_player_request(evaluation: Evaluation, env: str, index: int) -> OpeningRequest:
-    split, form = evaluation.split, evaluation.response_format
-    text_env = make_env(env, split, form, pictured=evaluation.pictures)
-    episode = Episode(Task(env, split, index, 0), evaluation.seed, text_env, form)
-    request = replace(episode.request(), key=f"doctor/{env}/{index}")
-
-    def read(answer: str) -> tuple[bool, bool]:
-        parsed, _ = text_env.read(answer)
-        return parsed.format_valid, parsed.actions_valid
-
-    return OpeningRequest(request, read)
-
-
-def _build_opponent_request(evaluation: Evaluation, env: str, index: int) -> OpeningRequest:
-    """Return the opponent's request after the oracle's first turn."""
-    text_env = make_env(
-        env, evaluation.split, evaluation.response_format, evaluation.opponent_format
-    )
-    text_env.reset(seed=index)
-    game = as_two_player(text_env)
-    text = game.opponent_reads(oracle_answer(text_env)) if game else None
-    if game is None or text is None:
-        raise ValueError(f"{env} asks no opponent in the oracle's first turn")
-    seat = game.seat
-
-    def read(answer: str) -> tuple[bool, bool]:
-        reading = seat.read(answer)
-        return reading.format_is_valid, reading.readable
-
-    key = f"doctor/{env}/{index}{OPPONENT_SUFFIX}"
-    messages = opponent_conversation(text, seat.response_format)
-    place = TurnId(env, evaluation.split, index, 0, 0)
-    return OpeningRequest(Request(messages, key, seat, "opponent", place), read)
-
-
-class Finding(NamedTuple):
-    """Result of one check: "warn" affects scores, "FAIL" breaks a run."""
-
-    name: str
-    status: Status
-    detail: str
 
 
 def examine(
@@ -127,7 +67,7 @@ def _findings(evaluation: Evaluation, questions: int, model: Model | None) -> It
             evaluation.thinking_marks,
         )
         yield Finding("loads", "ok", f"in {time.perf_counter() - start:.1f} s")
-    requests = _build_requests(_build_player_request, evaluation, questions)
+    requests = build_requests(build_player_request, evaluation, questions)
     if not (isinstance(model, ModelPair) and opponent):
         yield from _side_findings(_Side(model, evaluation, requests))
         return
@@ -136,7 +76,7 @@ def _findings(evaluation: Evaluation, questions: int, model: Model | None) -> It
     alone = replace(
         evaluation, model=opponent.model, response_format=opponent.response_format, opponent=None
     )
-    requests = _build_requests(_build_opponent_request, evaluation, questions)
+    requests = build_requests(build_opponent_request, evaluation, questions)
     yield from _side_findings(_Side(model.opponent, alone, requests, "--opponent-format"))
 
 
@@ -149,22 +89,29 @@ class _Side:
     openings: list[OpeningRequest]
     option: str = "--format"
 
-    @property
-    def requests(self) -> list[Request]:
-        return [opening.request for opening in self.openings]
-
 
 def _side_findings(side: _Side) -> Iterator[Finding]:
-    model, evaluation, requests = side.model, side.evaluation, side.requests
+    model, evaluation = side.model, side.evaluation
     yield Finding("is there", "ok", model.probe())
     start = time.perf_counter()
-    completions = _sample_responses(model, requests, evaluation)
+    outcomes = _ask(side)
     seconds = time.perf_counter() - start
-    for note in notes_of(model):
+    notes = notes_of(model)
+    for note in notes:
         yield Finding("note", "warn", note)
-    yield Finding("answers", *_check_answers(completions, side.option))
+    failures = [outcome.reason for outcome in outcomes if isinstance(outcome, RequestFailure)]
+    both = zip(side.openings, outcomes, strict=True)
+    pairs = [(opening, each) for opening, each in both if isinstance(each, Completion)]
+    completions = [completion for _, completion in pairs]
+    side = replace(side, openings=[opening for opening, _ in pairs])
+    yield Finding("answers", *_check_answers(completions, failures, side.option))
     yield Finding("form", *_check_format(side, completions))
     yield Finding("stops", *_check_stops(completions, evaluation.sampling))
+    if isinstance(model, Served) and side.option == "--format":
+        yield from check_server(model, evaluation, pairs)
+        for note in notes_of(model):
+            if note not in notes:
+                yield Finding("note", "warn", note)
     yield Finding("limit", *_check_limit(side, completions))
     yield Finding("repeats", *_check_repeats(side, completions))
     yield Finding("pace", *_estimate_pace(evaluation, completions, seconds))
@@ -190,19 +137,35 @@ def _check_oracle(evaluation: Evaluation) -> _Result:
     )
 
 
-def _sample_responses(
-    model: Model, requests: Sequence[Request], evaluation: Evaluation
-) -> list[Completion]:
-    """Return the responses without reasoning, as an environment receives them."""
-    answers = ask_all(model, requests, evaluation.sampling)
-    return [without_reasoning(answer, evaluation.response_format) for answer in answers]
+def _ask(side: _Side) -> list[Completion | RequestFailure]:
+    """Return the responses without reasoning, as an environment receives them, and failures.
+
+    A UserError says that a server answers nothing.
+    """
+    model, evaluation = side.model, side.evaluation
+    requests = [opening.request for opening in side.openings]
+    outcomes: dict[str, Completion | RequestFailure] = {}
+    for request, outcome in ask_each(model, requests, evaluation.sampling):
+        outcomes[request.key] = (
+            outcome
+            if isinstance(outcome, RequestFailure)
+            else without_reasoning(outcome, evaluation.response_format)
+        )
+        failed = [each for each in outcomes.values() if isinstance(each, RequestFailure)]
+        if len(failed) == len(outcomes) >= min(max(model.slots, _LEAST), len(requests)):
+            raise UserError(failed[0].reason, exit_code=1)
+    return [outcomes[request.key] for request in requests]
 
 
-def _check_answers(completions: Sequence[Completion], option: str) -> _Result:
+def _check_answers(
+    completions: Sequence[Completion], failures: Sequence[str], option: str
+) -> _Result:
     if any(completion.finish == "context" for completion in completions):
         return "FAIL", "a first request does not fit into its context"
     empty = sum(not completion.text.strip() for completion in completions)
-    counts = f"{len(completions) - empty} of {len(completions)} questions"
+    counts = f"{len(completions) - empty} of {len(completions) + len(failures)} questions"
+    if failures:
+        return "warn", f"{counts}; {len(failures)} given up, such as: {failures[0]}"
     if filtered := sum(completion.finish == "filtered" for completion in completions):
         return "warn", f"{counts}; {filtered} stopped by the provider's filter, or refused"
     if empty == len(completions) and any(completion.reasoning for completion in completions):
@@ -255,7 +218,10 @@ def _check_limit(side: _Side, completions: Sequence[Completion]) -> _Result:
         return "ok", "not checked: the model reports no token counts"
     few = replace(sampling, max_tokens=_FEW_TOKENS, constrain=False)
     most = max(c.completion_tokens for c in completions if not c.tokens_estimated)
-    short = ask_all(side.model, side.requests[:1], few)[0].completion_tokens
+    [(_, outcome)] = ask_each(side.model, [side.openings[0].request], few)
+    if isinstance(outcome, RequestFailure):
+        return "warn", f"an answer of {_FEW_TOKENS} tokens is refused: {outcome.reason}"
+    short = outcome.completion_tokens
     for tokens, allowed in ((most, sampling.max_tokens), (short, _FEW_TOKENS)):
         if tokens > allowed:
             return "FAIL", f"a response has {tokens} tokens, {allowed} are allowed"
@@ -263,8 +229,8 @@ def _check_limit(side: _Side, completions: Sequence[Completion]) -> _Result:
 
 
 def _check_repeats(side: _Side, completions: Sequence[Completion]) -> _Result:
-    again = _sample_responses(side.model, side.requests, side.evaluation)
-    differ = sum(a.text != b.text for a, b in zip(completions, again, strict=True))
+    again = [outcome.text if isinstance(outcome, Completion) else None for outcome in _ask(side)]
+    differ = sum(a.text != text for a, text in zip(completions, again, strict=True))
     if not differ:
         return "ok", "asked again, it answers the same"
     hint = "; with --concurrency 1?" if side.model.slots > 1 == side.model.group_size else ""

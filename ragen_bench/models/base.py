@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Literal, NotRequired, Protocol, TypedDict, runtime_checkable
@@ -266,6 +266,25 @@ class CallEngine:
         self._waiting = []
 
 
+def ask_each(
+    model: Model, requests: Sequence[Request], sampling: Sampling
+) -> Iterator[tuple[Request, Completion | RequestFailure]]:
+    """Yield each request with its outcome, as soon as there is one.
+
+    Raises:
+        UserError: No request can be answered.
+    """
+    submitted = ended = 0
+    with closing(model.engine(sampling)) as engine:
+        while ended < len(requests):
+            for request in requests[submitted : ended + model.slots]:
+                engine.submit(request)
+                submitted += 1
+            for pair in engine.collect():
+                ended += 1
+                yield pair
+
+
 def ask_all(model: Model, requests: Sequence[Request], sampling: Sampling) -> list[Completion]:
     """Return one completion for each request, in order.
 
@@ -273,14 +292,8 @@ def ask_all(model: Model, requests: Sequence[Request], sampling: Sampling) -> li
         UserError: A request fails.
     """
     completions: dict[str, Completion] = {}
-    submitted = 0
-    with closing(model.engine(sampling)) as engine:
-        while len(completions) < len(requests):
-            for request in requests[submitted : len(completions) + model.slots]:
-                engine.submit(request)
-                submitted += 1
-            for request, outcome in engine.collect():
-                if isinstance(outcome, RequestFailure):
-                    raise UserError(outcome.reason, exit_code=1)
-                completions[request.key] = outcome
+    for request, outcome in ask_each(model, requests, sampling):
+        if isinstance(outcome, RequestFailure):
+            raise UserError(outcome.reason, exit_code=1)
+        completions[request.key] = outcome
     return [completions[request.key] for request in requests]

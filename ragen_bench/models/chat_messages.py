@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from io import BytesIO
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,15 @@ def to_content_parts(messages: Sequence[Message]) -> list[JsonObject]:
             content = [{"type": "text", "text": content}, *images]
         converted.append({"role": message["role"], "content": content})
     return converted
+
+
+def replace_surrogates(part: Any) -> Any:
+    """Return a message without lone surrogates, which responses may hold and UTF-8 does not."""
+    if isinstance(part, Mapping):
+        return {name: replace_surrogates(inner) for name, inner in part.items()}
+    if isinstance(part, list):
+        return [replace_surrogates(inner) for inner in part]
+    return part.encode("utf-8", "replace").decode() if isinstance(part, str) else part
 
 
 NO_FUNCTIONS = "the model's chat template does not describe functions; remove --format tools"

@@ -14,10 +14,10 @@ from ragen_bench.models.api.dialects import DIALECTS, PLAIN
 from ragen_bench.models.api.errors import RetryableError
 from ragen_bench.models.api.options import ServerKey, ServerOptions
 from ragen_bench.models.api.request import RequestSender
-from ragen_bench.models.api.returned import AS_RECORDED
+from ragen_bench.models.api.returned import AS_RECORDED, find_returned
 from ragen_bench.models.api.served_template import ServedTemplate
 from ragen_bench.models.api.stream import wants_stream
-from ragen_bench.models.api.system_role import is_dropped, refuses_system
+from ragen_bench.models.api.system_role import Part, is_dropped, refuses_system
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Completion, Engine, Message, Sampling
 from ragen_bench.models.call_reading import CallForm
@@ -56,7 +56,7 @@ class ServerModel(ABC):
         self._entry: JsonObject | None = None
         self._refused: frozenset[str] | None = None
         self._asked_notes: list[str] = []
-        self.key_works, self.style = False, AS_RECORDED
+        self.key_works, self.style, self._writes_calls = False, AS_RECORDED, False
         self.streams = options.stream
         self.merges_system = self._knows_system = False
         self.has_answered = False
@@ -206,27 +206,44 @@ class ServerModel(ABC):
                 f"lower --max-tokens, which is {sampling.max_tokens}"
             )
         sampling = let_think(sampling, self.template.thinking, self.template.opening)
-        dialect = DIALECTS.get(str(entry.get("owned_by")), PLAIN)
-        if dialect is PLAIN and self._refused is None:
+        if str(entry.get("owned_by")) not in DIALECTS and self._refused is None:
             sender = RequestSender(self, PLAIN, sampling)
             self._refused, note = self._loop.run(sender.find_refused())
             if note:
                 self._add_note(f"{note}; run.json says so")
-        sender = RequestSender(self, dialect, sampling, self._refused or frozenset())
-        if not (self._knows_system or self.merges_system):
-            self._loop.run(self._notice_system(sender))
+        sender = self._sender(sampling)
+        # A server that refuses the system role is noticed by `ask`.
+        is_known = self._knows_system or self.merges_system
+        if not is_known and self._drops("system", sender) and not self.merges_system:
+            self._merge_system("drops system messages in silence")
         self._knows_system = True
         return AsyncEngine(self._loop, self.slots, sender.answer)
 
-    async def _notice_system(self, sender: RequestSender) -> None:
-        """Merge the system text from now on if the server's template drops it."""
+    def _sender(self, sampling: Sampling) -> RequestSender:
+        dialect = DIALECTS.get(str(self._known_entry().get("owned_by")), PLAIN)
+        return RequestSender(self, dialect, sampling, self._refused or frozenset())
 
+    def drops(self, part: Part, sampling: Sampling) -> bool:
+        """Return whether the server's template is seen to drop a part of a conversation."""
+        return self._drops(part, self._sender(sampling))
+
+    def writes_calls(self) -> None:
+        """Note that calls stand as text in a conversation which the server refused with them."""
+        self._writes_calls = True
+        self._add_note("refuses calls in a conversation; they stand there as text")
+
+    def describe_returned(self, completion: Completion) -> str:
+        """Return what goes back with the calls of a completion, as ", with x and y", or ""."""
+        if self._writes_calls:
+            return ", as text"
+        names = find_returned(completion.message or {}, self.style)
+        return f", with {' and '.join(names)}" if names else ""
+
+    def _drops(self, part: Part, sender: RequestSender) -> bool:
         async def measure(messages: Sequence[Message]) -> int:
             return await self.measure_prompt(messages) or await sender.count_prompt(messages)
 
-        # A server that refuses the system role is noticed by `ask`.
-        if await is_dropped(measure) and not self.merges_system:
-            self._merge_system("drops system messages in silence")
+        return self._loop.run(is_dropped(measure, part))
 
     async def measure_prompt(self, messages: Sequence[Message]) -> int:  # noqa: ARG002 - of a server that shows it
         """Return the length of a conversation as the server renders it, 0 where it is not shown."""

@@ -1,40 +1,30 @@
-"""Requests to a server under one sampling: retries, refused settings, and outcomes."""
+"""Requests of episodes to a server under one sampling, and their outcomes."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.api.dialects import PLAIN, Dialect
+from ragen_bench.models.api.dialects import Dialect
 from ragen_bench.models.api.errors import (
     LIMIT,
     NEW_LIMIT,
     ContextError,
-    ErrorInReplyError,
     FilterError,
     RefusedKeyError,
     RefusedRequestError,
     RetryableError,
-    UnreadableAnswerError,
-    raise_error_response,
 )
-from ragen_bench.models.api.message import count_tokens
-from ragen_bench.models.api.response import read_completion
-from ragen_bench.models.api.retries import retry
-from ragen_bench.models.api.returned import AS_RECORDED, Style, kept_messages, return_messages
-from ragen_bench.models.api.secrets import remove_secrets
+from ragen_bench.models.api.returned import kept_messages
+from ragen_bench.models.api.sender import Sender
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
 from ragen_bench.models.chat_messages import (
     functions_of,
-    make_id,
     names_of,
-    to_content_parts,
-    with_tool_calls,
 )
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.reasoning import cut_at_stop, read_thoughts
@@ -47,7 +37,7 @@ _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
 _SYSTEM: Message = {"role": "system", "content": "-"}
 
 
-class RequestSender:
+class RequestSender(Sender):
     """Sends requests to a server, with one sampling, which the server must support."""
 
     def __init__(
@@ -57,14 +47,7 @@ class RequestSender:
         sampling: Sampling,
         refused: frozenset[str] = frozenset(),
     ) -> None:
-        if sampling.constrain and dialect.constrain is None:
-            raise UserError(
-                f"{model.url} is not known to hold answers to a grammar; leave --constrain out, "
-                "or serve the model with vLLM, SGLang or llama.cpp"
-            )
-        self._model, self._dialect, self._sampling = model, dialect, sampling
-        self._refused, self._options = refused, model.options
-        self._fields = {**dialect.extra, **model.extra}  # the user's come last
+        super().__init__(model, dialect, sampling, refused)
         self._has_answered = model.has_answered
         self._limit_fits = False
         self._check = asyncio.Lock()
@@ -77,7 +60,7 @@ class RequestSender:
         """
         while True:
             try:
-                await self._ask([_SYSTEM, *_EMPTY], 0, self._fields)
+                await self.ask([_SYSTEM, *_EMPTY], 0, self._fields)
             except RetryableError as error:
                 raise UserError(self._describe_tries(error), exit_code=1) from error
             except ContextError as error:
@@ -152,19 +135,6 @@ class RequestSender:
                 )
         return completion
 
-    async def count_prompt(self, messages: Sequence[Message]) -> int:
-        """Return the tokens that the server counts in a conversation, 0 if it counts none.
-
-        It is asked for an answer of one token.
-        """
-        sampling = replace(self._sampling, max_tokens=1, stop="", constrain=False)
-        short = RequestSender(self._model, self._dialect, sampling, self._refused)
-        short._options = replace(self._options, retries=min(1, self._options.retries))
-        try:
-            return (await short._ask(messages, 0, self._fields)).prompt_tokens
-        except (RetryableError, ContextError, FilterError, UserError):
-            return 0  # a run's own requests find out what is wrong
-
     def _describe_tries(self, error: RetryableError) -> str:
         tries = "1 try" if error.tries == 1 else f"{error.tries} tries"
         return f"{self._model.url} gave no answer in {tries}, the last time: {error}"
@@ -179,7 +149,7 @@ class RequestSender:
         refusal: RefusedRequestError | RetryableError | None = None
         while True:
             try:
-                completion = await self._ask(
+                completion = await self.ask(
                     request.messages,
                     seed,
                     fields,
@@ -202,6 +172,8 @@ class RequestSender:
                 style = new
             else:
                 self._model.style = self._model.style.widen(style)
+                if style.calls_as_text:
+                    self._model.writes_calls()
                 return completion
 
     async def _check_key(self, refusal: RefusedKeyError) -> None:
@@ -209,7 +181,7 @@ class RequestSender:
         async with self._check:
             if not self._model.key_works:
                 try:
-                    await self._ask(_EMPTY, 0, self._fields)
+                    await self.ask(_EMPTY, 0, self._fields)
                 except RefusedKeyError:
                     raise refusal from None
                 except (RetryableError, ContextError, FilterError, RefusedRequestError):
@@ -221,7 +193,7 @@ class RequestSender:
             if self._limit_fits:
                 return
             try:
-                await self._ask(_EMPTY, 0, self._fields)
+                await self.ask(_EMPTY, 0, self._fields)
             except ContextError:
                 raise self._limit_error(overflow) from overflow
             self._limit_fits = True
@@ -232,81 +204,3 @@ class RequestSender:
             "model with a longer context",
             exit_code=1,
         )
-
-    async def _ask(
-        self,
-        messages: Sequence[Message],
-        seed: int,
-        fields: JsonObject,
-        functions: Sequence[JsonObject] = (),
-        spread: float = 1.0,
-        *,
-        kept: Sequence[JsonObject | None] = (),
-        style: Style = AS_RECORDED,
-        names: frozenset[str] | None = None,
-    ) -> Completion:
-        async def send() -> Completion:
-            settings = self._settings(seed)
-            limit = settings[LIMIT]
-            for name in self._refused:
-                settings.pop(name, None)
-            if LIMIT in self._refused:
-                settings[NEW_LIMIT] = limit
-            sent = to_content_parts(messages)
-            if functions:
-                settings["tools"] = list(functions)
-                form = self._model.call_form
-                sent = with_tool_calls(
-                    messages,
-                    as_json=True,
-                    names=names,
-                    several=form is None or form.has_several,
-                    plain=range(len(messages)) if style.calls_as_text else (),
-                    make_id=form.make_id if form else make_id,
-                )
-            sent = return_messages(sent, kept, style)
-            model = self._model
-            body = await model.ask([_replace_surrogates(m) for m in sent], settings, fields)
-            try:
-                return read_completion(
-                    body,
-                    # A server that was sent none may have written it in its thoughts.
-                    "" if self._dialect is PLAIN else self._sampling.stop,
-                    self._sampling.max_tokens if self._dialect.cuts_at_context else 0,
-                    # A key that the server repeats must not enter a record.
-                    lambda text: remove_secrets(text, model.key),
-                    calls=bool(functions),
-                )
-            except ErrorInReplyError as error:
-                raise_error_response(model.url, model.key, error.status, error.body)
-
-        try:
-            completion = await retry(send, self._options, spread)
-        except UnreadableAnswerError as error:  # the model's doing, so an answer out of form
-            tokens = count_tokens({}, error.text, "")
-            completion = Completion(
-                error.text, 0, tokens.completion, tokens_estimated=tokens.estimated
-            )
-        self._model.key_works = True
-        return completion
-
-    def _settings(self, seed: int) -> JsonObject:
-        """Return the sampling settings by their names in OpenAI's protocol."""
-        sampling = self._sampling
-        sends_stop = sampling.stop and self._dialect.keeps_stop
-        return {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "max_tokens": sampling.max_tokens,
-            "seed": seed,
-            **({"stop": [sampling.stop]} if sends_stop else {}),
-        }
-
-
-def _replace_surrogates(part: Any) -> Any:
-    """Return a message without lone surrogates, which responses may hold and UTF-8 does not."""
-    if isinstance(part, Mapping):
-        return {name: _replace_surrogates(inner) for name, inner in part.items()}
-    if isinstance(part, list):
-        return [_replace_surrogates(inner) for inner in part]
-    return part.encode("utf-8", "replace").decode() if isinstance(part, str) else part

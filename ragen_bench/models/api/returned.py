@@ -75,6 +75,20 @@ def kept_messages(request: Request) -> list[JsonObject | None]:
     return cast("list[JsonObject | None]", request.state.setdefault(request.side, []))
 
 
+def find_returned(came: JsonObject, style: Style) -> list[str]:
+    """Return the names of the fields of a message and its calls that go back with the calls."""
+    listed = came.get("tool_calls")
+    holders = [came, *(listed if isinstance(listed, list) else [])]
+    names = _returned_names(style)
+    return sorted(
+        {name for one in holders if isinstance(one, dict) for name in _select(one, names)}
+    )
+
+
+def _returned_names(style: Style) -> set[str]:
+    return _SIGNED | (_THOUGHTS if style.returned else set())
+
+
 def return_messages(
     messages: Sequence[JsonObject], kept: Sequence[JsonObject | None], style: Style
 ) -> list[JsonObject]:
@@ -84,7 +98,7 @@ def return_messages(
     """
     sent = list(messages)
     turns = [number for number, message in enumerate(sent) if message["role"] == "assistant"]
-    names = _SIGNED | (_THOUGHTS if style.returned else set())
+    names = _returned_names(style)
     used = {name for came in kept if came for name in _THOUGHTS & came.keys()}
     default = dict.fromkeys(used or _THOUGHTS - {"reasoning"}, "") if style.returned else {}
     ids: dict[object, object] = {}

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ragen_bench.models.base import Message
 from ragen_bench.models.prompt import SYSTEM, opening
+from ragen_envs.core.protocol import format_answer
+
+Part: TypeAlias = Literal["system", "thought"]
+"""Part of a conversation that a template may drop: the system text, or an earlier thought."""
 
 _REFUSED = re.compile(
     "system (?:role|message|prompt|instruction)s? (?:is |are )?(?:not|un)[ -]?(?:supported|allowed)"
@@ -26,26 +30,32 @@ def refuses_system(words: str, messages: Sequence[Mapping[str, Any]]) -> bool:
     return roles == ["system", "user"] and _REFUSED.search(words) is not None
 
 
-async def is_dropped(measure: Callable[[Sequence[Message]], Awaitable[int]]) -> bool:
-    """Return whether a template drops the system text; False if that cannot be seen.
+async def is_dropped(
+    measure: Callable[[Sequence[Message]], Awaitable[int]], part: Part = "system"
+) -> bool:
+    """Return whether a template drops a part of a conversation; False if that cannot be seen.
 
     `measure` returns the length of a conversation as a model reads it, in tokens or characters, or
     0. A length that a server makes up, or that lacks what its cache holds, is not believed.
     """
     _, *demonstration = opening("think")
 
-    def talk(system: str, user: str) -> list[Message]:
-        last: Message = {"role": "user", "content": user}
-        return [{"role": "system", "content": system}, *demonstration, last]
+    def talk(longer: Part | Literal["observation"] | None) -> list[Message]:
+        system, thought, seen = (
+            SYSTEM if longer == name else "-" for name in ("system", "thought", "observation")
+        )
+        return [
+            {"role": "system", "content": system},
+            *demonstration,
+            {"role": "user", "content": "-"},
+            {"role": "assistant", "content": format_answer(["Up"], "think", thought)},
+            {"role": "user", "content": seen},
+        ]
 
-    length = await measure(talk("-", "-"))
-    if length < _count_words(*(message["content"] for message in demonstration)):
+    length = await measure(talk(None))
+    # A word has about a token; the whole text of a conversation has more than half as many.
+    if 2 * length < sum(len(message["content"].split()) for message in talk(None)):
         return False
-    if await measure(talk(SYSTEM, "-")) != length:
+    if await measure(talk(part)) != length:
         return False
-    return await measure(talk("-", SYSTEM)) >= length + _count_words(SYSTEM)
-
-
-def _count_words(*texts: str) -> int:
-    """Return half the number of words: fewer tokens than that are not whole texts."""
-    return sum(len(text.split()) for text in texts) // 2
+    return 2 * (await measure(talk("observation")) - length) >= len(SYSTEM.split())

@@ -10,6 +10,11 @@ NAME = "o9-mini"
 ANSWER = "<think>up</think><answer>Up</answer>"
 
 
+def is_probe(body):
+    """Return whether a request only counts a prompt."""
+    return 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
 class Hosted:
     """Serves one model.
 
@@ -18,6 +23,7 @@ class Hosted:
         refuses: from a request's body to a status and an error, or None.
         listing: a status and the list of models.
         bodies: the requests for answers, also those that were refused.
+        probes: the requests for answers of one token, which count prompts.
         headers: theirs.
         paths: where they were sent.
         retry_after: the header of refusals.
@@ -30,6 +36,7 @@ class Hosted:
         self.refuses = lambda body: None
         self.listing = 200, {"data": [{"id": NAME, "owned_by": "hosted"}]}
         self.bodies, self.headers, self.paths = [], [], []
+        self.probes = []
         self.retry_after = None
         self.answer = ANSWER
         self.shows = {}
@@ -129,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path in ("/tokenize", "/apply-template"):
             shown = stub.shows.get(self.path)
             return self.send(200, shown(body)) if shown else self.send(404, {})
-        stub.bodies.append(body)
+        (stub.probes if is_probe(body) else stub.bodies).append(body)
         stub.headers.append(self.headers)
         stub.paths.append(self.path)
         self.send(*stub.reply(body))

@@ -8,6 +8,8 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+from . import hosted
+
 JSON = {"Content-Type": "application/json"}
 
 
@@ -73,7 +75,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         self.server.proxy.keys.add(self.headers["Authorization"])
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        (self.server.proxy.next_fault(body) or forward)(self, body)
+        is_question = self.path.endswith("/completions") and not hosted.is_probe(json.loads(body))
+        ((is_question and self.server.proxy.next_fault(body)) or forward)(self, body)
 
     def send(self, status, headers, content, sent=None):
         self.send_response(status)
@@ -84,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def upstream(self, body):
         known = self.server.proxy.known
-        if body is None:
+        if body is None or not self.path.endswith("/completions"):
             return self.asked(body)
         if body not in known:
             known[body] = self.asked(body)

@@ -7,7 +7,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, RequestFailure, ask_all
-from ragen_bench.models.api import request as sender
+from ragen_bench.models.api import retries as sender
 from ragen_bench.models.api.errors import RetryableError
 from tests.waiting import wait_until
 

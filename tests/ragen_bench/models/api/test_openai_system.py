@@ -45,12 +45,12 @@ def dropping(stub, request):
         kept = [m for m in body["messages"] if m["role"] != "system" or stub.keeps]
         return sum(len(message["content"].split()) + 4 for message in kept)
 
-    def said():
-        reply = hosted.Hosted.said(stub)
-        reply["usage"]["prompt_tokens"] = count(stub.bodies[-1])
-        return reply
+    def reply(body):
+        said = hosted.Hosted.said(stub)
+        said["usage"]["prompt_tokens"] = count(body)
+        return 200, said
 
-    stub.said = said
+    stub.reply = reply
     if request.param == "vllm":
         stub.shows["/tokenize"] = lambda body: {"tokens": [7] * count(body)}
     if request.param == "llamacpp":
@@ -77,7 +77,7 @@ def test_its_text_leads_the_first_user_message(stub, status, words, owner):
     system, first, *rest = ASKED[1].messages
     merged = {"role": "user", "content": f"{system['content']}\n\n{first['content']}"}
     assert stub.bodies[-1]["messages"] == [merged, *rest]
-    assert [body["messages"][0]["role"] for body in stub.bodies].count("system") == 1
+    assert [body["messages"][0]["role"] for body in stub.bodies + stub.probes].count("system") == 1
 
 
 def test_another_refusal_is_reported_as_it_was(stub):
@@ -113,10 +113,6 @@ def test_the_record_says_so_and_a_resumed_run_asks_alike(stub, tmp_path, owner):
     assert all(body["messages"][0]["role"] == "user" for body in stub.bodies[asked:])
 
 
-def is_probe(body):
-    return body["max_tokens"] == 1 != GREEDY.max_tokens
-
-
 def test_a_dropped_text_is_noticed_before_the_first_episode(dropping):
     model = model_at(dropping.url, hosted.NAME, retries=0, concurrency=1)
     assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
@@ -126,9 +122,9 @@ def test_a_dropped_text_is_noticed_before_the_first_episode(dropping):
     merged = {"role": "user", "content": f"{system['content']}\n\n{first['content']}"}
     assert dropping.bodies[-1]["messages"] == [merged, *rest]
     shown = bool(dropping.shows)
-    assert sum(map(is_probe, dropping.bodies)) == (0 if shown else 3)
+    assert len(dropping.probes) == (0 if shown else 3)
     assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
-    assert sum(map(is_probe, dropping.bodies)) == (0 if shown else 3)
+    assert len(dropping.probes) == (0 if shown else 3)
 
 
 def test_a_kept_text_stays_where_it_is(dropping):
@@ -137,7 +133,7 @@ def test_a_kept_text_stays_where_it_is(dropping):
     texts(model, ASKED, GREEDY)
     assert "system_message" not in model.identity()
     assert dropping.bodies[-1]["messages"] == ASKED[1].messages
-    assert sum(map(is_probe, dropping.bodies)) == (0 if dropping.shows else 2)
+    assert len(dropping.probes) == (0 if dropping.shows else 2)
 
 
 UNTOLD = {
@@ -162,10 +158,10 @@ def test_made_up_counts_are_not_believed(stub, change):
 
 @pytest.mark.parametrize("status", [400, 404, 500])
 def test_a_refused_question_of_one_token_is_no_matter(stub, status):
-    stub.refuses = lambda body: (status, {"message": "no"}) if is_probe(body) else None
+    stub.refuses = lambda body: (status, {"message": "no"}) if hosted.is_probe(body) else None
     model = model_at(stub.url, hosted.NAME, retries=7, concurrency=1)
     assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
-    assert sum(map(is_probe, stub.bodies)) == (2 if status == 500 else 1)
+    assert len(stub.probes) == (2 if status == 500 else 1)
 
 
 def test_a_run_keeps_to_its_record_where_a_text_is_dropped(dropping, tmp_path):
