@@ -2,8 +2,9 @@
 
 cd examples; python collapse_figure.py --out ../docs/results/model-of-collapse.svg
 
-`--measured FILE` adds measured curves: a JSON object that maps a name to `{metric: values}`, with
-the values of each iteration under the names in `METRICS`, as in the `metrics.jsonl` of a run.
+`--measured FILE` adds measured curves: a JSON object that maps a name to `{metric: values}`. The
+metrics are `success`, `reward_deviation`, `entropy` and `grad_norm`, with or without the prefix of
+`metrics.jsonl`. Values are those of each iteration, of one run or of a list of runs.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from collapse_model import (
 
 SUCCESS, DEVIATION, ENTROPY, NORM = METRICS
 SIGNALS = {DEVIATION: "Reward deviation", ENTROPY: "Entropy", NORM: "Gradient norm"}
+WINDOW = 5
+"""Iterations of the moving average of measured curves."""
 STYLE = """
 text { fill: #1f2328; font: 11px sans-serif; }
 .title { font-size: 13px; font-weight: 600; }
@@ -82,25 +85,34 @@ def draw_chart(number: int, title: str, axis: str, curves: Sequence[Curve], log:
 
 
 def read_measured(path: Path) -> dict[str, dict[str, Array]]:
-    """Read measured curves by name and metric."""
-    arms = json.loads(path.read_text(encoding="utf-8"))
+    """Read measured curves by name and metric, each (runs, iterations)."""
+    curves: dict[str, dict[str, Array]] = {}
     try:
-        curves = {name: {m: np.array(arm[m], float) for m in METRICS} for name, arm in arms.items()}
-    except (AttributeError, KeyError, TypeError, ValueError):
+        for name, arm in json.loads(path.read_text(encoding="utf-8")).items():
+            values = {m: arm[m] if m in arm else arm[m.split("/")[1]] for m in METRICS}
+            curves[name] = {m: np.atleast_2d(np.array(v, dtype=float)) for m, v in values.items()}
+    except (AttributeError, KeyError, OSError, TypeError, ValueError):
         curves = {}
-    if not curves or any(len({len(v) for v in arm.values()}) != 1 for arm in curves.values()):
+    shapes = [{values.shape for values in arm.values()} for arm in curves.values()]
+    if not curves or any(len(sizes) != 1 or min(sizes)[-1] < WINDOW for sizes in shapes):
         raise SystemExit(
-            f"{path}: write an object of NAME: {{METRIC: values}}, with equally many "
-            f"values for each of {', '.join(METRICS)}"
+            f"{path}: write a JSON object NAME: {{METRIC: values}}, with the same number of "
+            f"iterations, at least {WINDOW}, for each of {', '.join(METRICS)}"
         )
     return curves
 
 
-def smooth(values: Array, width: int = 5) -> Array:
-    """Return the moving average of a curve."""
-    return (
-        np.convolve(values, np.full(width, 1 / width), "valid") if len(values) >= width else values
+def average_by_success(arm: Mapping[str, Array]) -> dict[str, Array]:
+    """Return moving averages of a run, and of several runs their means at equal success."""
+    window = np.full(WINDOW, 1 / WINDOW)
+    rows = np.array(
+        [np.concatenate([np.convolve(run, window, "valid") for run in arm[m]]) for m in METRICS]
     )
+    rows = rows[:, np.isfinite(rows).all(0)]
+    if len(arm[SUCCESS]) > 1:
+        bins = np.round(rows[0] * 40)
+        rows = np.stack([rows[:, bins == place].mean(1) for place in np.unique(bins)], 1)
+    return dict(zip(METRICS, rows, strict=True))
 
 
 def find_falls(setting: Setting) -> dict[str, tuple[float, float]]:
@@ -124,7 +136,7 @@ def draw_figure(measured: Mapping[str, Mapping[str, Array]]) -> str:
     path, runs = solve(start(0.1), base, 400), simulate(start(0.1), base, 400, runs=16)
     pair = [solve(start(rate), base, 400) for rate in (0.5, 0.01)]
     mixed = {metric: (pair[0][metric] + pair[1][metric]) / 2 for metric in METRICS}
-    seen = {name: {m: smooth(v) for m, v in arm.items()} for name, arm in measured.items()}
+    seen = {name: average_by_success(arm) for name, arm in measured.items()}
     charts, some = [], slice(0, 400, 10)
     for number, (metric, title) in enumerate(SIGNALS.items()):
         top = path[metric].max()

@@ -226,20 +226,53 @@ def run_figure(*arguments):
     return subprocess.run(command, cwd=ROOT / "examples", capture_output=True, text=True)
 
 
-def test_the_script_draws_measured_curves_and_refuses_others(tmp_path):
+def test_the_limits_of_the_page():
+    near = 1 - 1e-5
+    for n in (4, 8):
+        deviation, _ = model.group_deviation(near, Setting(n))
+        assert deviation == pytest.approx(math.sqrt(n) * 1e-5, rel=1e-3)
+        dr = model.expected_update(start(near), Setting(n, normalize_std=False), start(near))
+        assert np.linalg.norm(dr) == pytest.approx((1 - 1 / n) * 1e-5 / math.sqrt(2), rel=1e-3)
+    deviations = [model.group_deviation(rate, Setting())[0] for rate in np.linspace(0.01, 0.99, 99)]
+    assert np.diff(deviations, 2).max() < 0
+    large = Setting(rollouts=1000)
+    for rate in (0.04, 0.5):
+        factor = model.group_deviation(rate, large)[1]
+        assert factor == pytest.approx(1 / math.sqrt(rate * (1 - rate)), rel=0.02)
+    path = solve(start(0.98), replace(BASE, keep=0.25), 20)[SUCCESS]
+    fall = math.exp(-20 * 0.25 * 7 / 8 / (2 * math.sqrt(8)))
+    assert (1 - path[20]) / (1 - path[0]) == pytest.approx(fall, rel=0.02)
+
+
+def test_the_script_draws_measured_curves(tmp_path):
     measured, out = tmp_path / "lab.json", tmp_path / "figure.svg"
     rise = [0.1, 0.3, 0.5, 0.7, 0.8, 0.85, 0.9]
-    measured.write_text(json.dumps({"lake": dict.fromkeys(model.METRICS, rise)}))
+    runs = [[*rise[:-1], 0.91], [*rise[:-1], 0.92], [*rise[:-1], math.nan]]
+    short = {metric.split("/")[1]: runs for metric in model.METRICS}
+    measured.write_text(json.dumps({"lake": dict.fromkeys(model.METRICS, rise), "lab": short}))
     done = run_figure("--out", str(out), "--measured", str(measured))
     assert done.returncode == 0, done.stderr
     assert "GRPO: critical learning rate 4.4" in done.stdout
     drawn = out.read_text()
-    assert drawn.count(">lake</tspan>") == 3
-    assert drawn.count('class="m dots"') == 3 * 3
-    published = (ROOT / "docs/results/model-of-collapse.svg").read_text()
-    assert re.findall(r"<polyline[^>]*>", published) == re.findall(r"<polyline[^>]*>", drawn)
-    measured.write_text(json.dumps({"lake": {"rollout/success": rise}}))
-    done = run_figure("--out", str(out), "--measured", str(measured))
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"{measured}: write an object of NAME: {{METRIC: values}}")
-    assert done.stderr.count("\n") == 1
+    assert drawn.count(">lake</tspan>") == drawn.count(">lab</tspan>") == 3
+    assert drawn.count('class="m dots"') == 3 * (3 + 3)
+
+
+def test_the_published_figure_is_the_scripts():
+    published = (ROOT / "docs/results/model-of-collapse.svg").read_text(encoding="utf-8")
+    numbers = re.compile(r"-?\d+\.\d")
+    drawn = figure.draw_figure({})
+    assert numbers.sub("", published) == numbers.sub("", drawn)
+    found = [[float(number) for number in numbers.findall(text)] for text in (published, drawn)]
+    assert found[0] == pytest.approx(found[1], abs=0.3)
+
+
+@pytest.mark.parametrize("content", ["{", "{}", '{"lake": {"rollout/success": [0.1]}}', "[1]"])
+def test_other_files_are_refused_in_one_line(tmp_path, content):
+    measured = tmp_path / "lab.json"
+    measured.write_text(content)
+    with pytest.raises(SystemExit) as refused:
+        figure.read_measured(measured)
+    assert str(refused.value).startswith(
+        f"{measured}: write a JSON object NAME: {{METRIC: values}}"
+    )
