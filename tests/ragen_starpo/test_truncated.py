@@ -232,6 +232,8 @@ def test_a_buffer_longer_than_a_response_is_refused():
         "a test: shaping.overlong_buffer: 7 is more than rollouts.max_tokens=6; set it to at most 6"
     )
     assert recipe(shaping={"overlong_buffer": 6}).shaping.overlong_penalty == 1
+    with pytest.raises(UserError, match=r"overlong_penalty: 0\.5 has no effect without"):
+        recipe(shaping={"overlong_penalty": 0.5})
 
 
 def test_defaults_are_not_recorded():

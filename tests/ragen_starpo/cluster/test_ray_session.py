@@ -5,9 +5,15 @@ import os
 import pytest
 import ray
 from ray.cluster_utils import Cluster
+from ray.exceptions import ActorDiedError, RayTaskError
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster.ray_session import VERL_VARIABLES, ray_session, run_variables
+from ragen_starpo.cluster.ray_session import (
+    VERL_VARIABLES,
+    explain_death,
+    ray_session,
+    run_variables,
+)
 from ragen_starpo.recipes.sections import ClusterSettings
 
 
@@ -81,3 +87,21 @@ def test_attention_is_in_full_float32_where_that_is_asked_for(monkeypatch):
     assert name not in run_variables("cuda", "bfloat16")
     monkeypatch.setenv(name, "tf32x3")
     assert run_variables("cuda", "float32")[name] == "tf32x3"
+
+
+@pytest.mark.parametrize("wraps", [0, 1, 2])
+def test_a_process_that_dies_is_told_in_a_line(tmp_path, wraps):
+    error = ActorDiedError()
+    for _ in range(wraps):
+        error = RayTaskError("run", "Traceback", error)
+    with pytest.raises(UserError) as caught, explain_death(tmp_path):
+        raise error
+    said = str(caught.value)
+    assert said.startswith("a process of the run ended, or was killed (no checkpoint): ActorDied")
+    assert "\n" not in said
+    assert caught.value.exit_code == 1
+
+
+def test_another_error_of_a_task_stays_as_it_is(tmp_path):
+    with pytest.raises(RayTaskError), explain_death(tmp_path):
+        raise RayTaskError("run", "Traceback", ValueError("a fault of ours"))

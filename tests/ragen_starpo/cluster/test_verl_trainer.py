@@ -3,9 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
+from omegaconf import OmegaConf
 
+from ragen_bench.errors import UserError
 from ragen_starpo import iteration
-from ragen_starpo.cluster import verl_trainer
+from ragen_starpo.cluster import train, verl_trainer, vllm_replica
 from ragen_starpo.cluster.learner import QueuedRollouts
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.iteration import Clock
@@ -59,3 +61,22 @@ def test_vllm_stays_awake_while_it_plays_ahead(monkeypatch, tmp_path):
         *("begin 0", "end 0", "begin 1", "train 0", "end 1", "weights 0"),
         *("begin 2", "train 1", "end 2", "weights 1", "train 2", "weights 2"),
     ]
+
+
+def test_a_model_that_does_not_fit_starts_no_vllm(monkeypatch):
+    def refuse(config):
+        raise UserError("the model does not fit")
+
+    config = OmegaConf.create({"transfer_queue": {}})
+    config.actor_rollout_ref = {"rollout": {"agent": {"num_workers": 1}}}
+    launched = []
+    monkeypatch.setattr(train, "start_players", lambda count: [])
+    monkeypatch.setattr(train, "start_servers", lambda config: [])
+    monkeypatch.setattr(verl_trainer, "check_place", refuse)
+    monkeypatch.setattr(vllm_replica, "launch_early", lambda *given: launched.append(given))
+    monkeypatch.setattr("transfer_queue.init", lambda settings: None)
+    monkeypatch.setattr("transfer_queue.close", lambda: None)
+    task = train.Task.__ray_metadata__.modified_class()
+    with pytest.raises(UserError, match="does not fit"):
+        task.run(config)
+    assert not launched

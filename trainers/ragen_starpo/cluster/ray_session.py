@@ -8,11 +8,22 @@ import logging
 import os
 import socket
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import ray
+from ray.exceptions import (
+    LocalRayletDiedError,
+    NodeDiedError,
+    ObjectLostError,
+    RayActorError,
+    RayError,
+    RayTaskError,
+    WorkerCrashedError,
+)
 
 from ragen_bench.errors import UserError, described
 from ragen_starpo.engine.computing import Device
+from ragen_starpo.local.run import iterations_done
 from ragen_starpo.recipes.sections import ClusterSettings
 
 VERL_VARIABLES = {
@@ -23,6 +34,14 @@ VERL_VARIABLES = {
     "VLLM_DISABLE_COMPILE_CACHE": "1",
 }
 """verl's variables for NVIDIA's GPUs; the module that has them opens a context on the GPU."""
+_DEATHS = (
+    LocalRayletDiedError,
+    NodeDiedError,
+    ObjectLostError,
+    RayActorError,
+    WorkerCrashedError,
+)
+"""Errors of a process or a machine that ended, where another one waits for it."""
 _ANSWER_SECONDS = 5.0
 _CPUS_A_PROCESS, _CPUS_BESIDE = 4, 12
 """Ray's CPUs are only counts. verl reserves 3 per training process, and some for others."""
@@ -44,6 +63,37 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
             yield
         finally:
             ray.shutdown()
+
+
+@contextlib.contextmanager
+def explain_death(run: Path) -> Iterator[None]:
+    """Turn the end of a process that Ray reports into a UserError that names the checkpoint.
+
+    Args:
+        run: Directory of the run.
+    """
+    try:
+        yield
+    except RayError as error:
+        cause: object = error
+        while isinstance(cause, RayTaskError):
+            cause = cause.cause
+        if not isinstance(cause, _DEATHS):
+            raise
+        done = iterations_done(run)
+        kept = f"the checkpoint of iteration {done} is kept" if done else "no checkpoint"
+        raise UserError(
+            f"a process of the run ended, or was killed ({kept}): {_name_process(cause)}; run the "
+            "same command to continue; Ray's logs are in /tmp/ray/session_latest/logs",
+            exit_code=1,
+        ) from error
+
+
+def _name_process(error: RayError) -> str:
+    """Return the class and the process of an error, without its lines of advice."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    named = [line for line in lines if line.startswith(("class_name:", "pid:", "ip:"))]
+    return ", ".join([type(error).__name__, *named[:3]])
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.days import today
 from ragen_starpo.cluster.hosts import start_players, start_servers
-from ragen_starpo.cluster.ray_session import check_address, ray_session
+from ragen_starpo.cluster.ray_session import check_address, explain_death, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.cluster.vllm_checks import (
     SUPPORTED_VERL,
@@ -83,7 +83,8 @@ def train(
             "day": recorded_day(out) or today(),
             "memory": json.dumps(memory),
         }
-    with ray_session(recipe.cluster, device, address), explain_memory(out):
+    # A full memory is named as such where Ray killed a process for it.
+    with ray_session(recipe.cluster, device, address), explain_death(out), explain_memory(out):
         _run(config)
     # Not checked again: the file of a reward may have been edited meanwhile.
     run = TrainingDirectory(out)
@@ -146,11 +147,12 @@ class Task:
         try:
             with ThreadPoolExecutor(2) as pool:
                 queue = pool.submit(tq.init, config.transfer_queue)
-                from ragen_starpo.cluster.verl_trainer import VerlTrainer
+                from ragen_starpo.cluster.verl_trainer import VerlTrainer, check_place
                 from ragen_starpo.cluster.vllm_replica import launch_early
 
+                memory = check_place(config)  # a model that does not fit starts no engine
                 launch_early(config, pool)
-                trainer = VerlTrainer(config)
+                trainer = VerlTrainer(config, memory)
                 trainer.init()  # type: ignore[no-untyped-call]
                 queue.result()
             handles = trainer.llm_server_manager.server_handles

@@ -17,6 +17,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.tracking import Tracking
 
 from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
 from ragen_bench.models.chat import uses_day
 from ragen_starpo.cluster import hf_engine, vllm_replica
 from ragen_starpo.cluster.agent_loop import Group, recipe_of_text
@@ -46,23 +47,19 @@ _AHEAD = "ahead.pt"
 class VerlTrainer(PPOTrainerSync):
     """verl's synchronous trainer with the loop of `ragen_starpo.local.train`.
 
-    verl's configuration has the recipe as JSON in `ragen.recipe`, the place of the models and the
-    free memory in `ragen.memory`, and the directory of the run in `ragen.run`. UserError if the
-    model does not fit.
+    verl's configuration has the recipe as JSON in `ragen.recipe`, and the directory of the run in
+    `ragen.run`. `memory` is the record of `check_place`.
     """
 
     driver = "verl"
     replay_buffer: GroupSampler
 
-    def __init__(self, config: DictConfig) -> None:
+    def __init__(self, config: DictConfig, memory: JsonObject) -> None:
         hf_engine.register()
         vllm_replica.register()
         super().__init__(config)
         self.recipe = recipe_of_text(config.ragen.recipe)
-        place = json.loads(config.ragen.memory)
-        model_dir = Path(config.actor_rollout_ref.model.path)
-        placement = Placement(**place["placement"])
-        self._memory = check_memory(self.recipe, model_dir, placement, place["available"])
+        self._memory = memory
         self._learner: Learner | None = None
         self._next: QueuedRollouts | None = None
 
@@ -231,6 +228,21 @@ class VerlTrainer(PPOTrainerSync):
     def _load_checkpoint(self) -> None:
         """Start at 0: `resume_run` loads the checkpoint, if there is one."""
         self.global_steps = 0
+
+
+def check_place(config: DictConfig) -> JsonObject:
+    """Return the estimate of a run's memory for its record; UserError if the model does not fit.
+
+    verl's configuration has the place of the models and the free memory in `ragen.memory`.
+    """
+    place = json.loads(config.ragen.memory)
+    model_dir, placement = (
+        Path(config.actor_rollout_ref.model.path),
+        Placement(**place["placement"]),
+    )
+    return check_memory(
+        recipe_of_text(config.ragen.recipe), model_dir, placement, place["available"]
+    )
 
 
 def submit(

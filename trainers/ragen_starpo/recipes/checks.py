@@ -109,8 +109,14 @@ def _check_loss(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_shaping(recipe: Recipe) -> Iterator[str]:
-    """Check that responses can be as short as the penalty of long ones demands."""
+    """Check that the penalty of long responses has a buffer, which responses can leave."""
     buffer, most = recipe.shaping.overlong_buffer, recipe.rollouts.max_tokens
+    penalty = recipe.shaping.overlong_penalty
+    if not buffer and penalty != type(recipe.shaping).overlong_penalty:
+        yield (
+            f"shaping.overlong_penalty: {penalty:g} has no effect without "
+            "shaping.overlong_buffer; set that too, or leave both out"
+        )
     if buffer > most:
         yield (
             f"shaping.overlong_buffer: {buffer:g} is more than rollouts.max_tokens={most}; set it "
