@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import os
 import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -97,7 +99,9 @@ class SourceFiles:
         top = name.partition(".")[0]
         if file is None or self._root is None or top in _OURS:
             return False
-        return top == self._top or (file.is_relative_to(self._root) and not _is_installed(file))
+        # The comparison of texts is quick, and few modules pass it.
+        is_below = str(file).startswith(str(self._root)) and file.is_relative_to(self._root)
+        return top == self._top or (is_below and not _is_installed(file))
 
 
 def find_sources(module: ModuleType) -> SourceFiles:
@@ -186,8 +190,20 @@ def _module_files(name: tuple[str, ...], root: Path) -> Iterator[Path]:
 def file_of(module: ModuleType) -> Path | None:
     """Return the file of a module, if it has one."""
     file = getattr(module, "__file__", None)
-    path = Path(file).resolve() if isinstance(file, str) else None
-    return path if path and path.is_file() else None
+    if not isinstance(file, str):
+        return None
+    # A relative path depends on the working directory, so it is not cached.
+    path = _resolve(file) if file.startswith(os.sep) else Path(file).resolve()
+    return path if path.is_file() else None
+
+
+@lru_cache(maxsize=1 << 15)
+def _resolve(file: str) -> Path:
+    """Return a path without symbolic links.
+
+    The result is cached, since a process may have loaded thousands of modules.
+    """
+    return Path(file).resolve()
 
 
 def _containing_folder(name: str, file: Path | None) -> Path | None:

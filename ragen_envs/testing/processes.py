@@ -9,6 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -123,16 +124,21 @@ def unimportable() -> list[ModuleType]:
         module
         for name, module in [*sys.modules.items()]
         if getattr(module, "__name__", None) == name != "__main__"
-        and (file := Path(getattr(module, "__file__", None) or "")).suffix == ".py"
-        and _folder(name, file) not in folders
-        and str(file.parent) != _STANDARD
+        and (path := getattr(module, "__file__", None) or "").endswith(".py")
+        and _folder(name, path) not in folders
+        and str((file := Path(path)).parent) != _STANDARD
         and file.is_file()
         and not _leads_to(name, file)
     ]
 
 
-def _folder(name: str, file: Path) -> str | None:
-    """Return the folder of `sys.path` in which the file is where its name says, if it is."""
+@lru_cache(maxsize=1 << 15)
+def _folder(name: str, path: str) -> str | None:
+    """Return the folder of `sys.path` in which the file is where its name says, if it is.
+
+    The result is cached, since a process may have loaded thousands of modules.
+    """
+    file = Path(path)
     parts = (*file.parent.parts, file.name.partition(".")[0])
     if parts[-1] == "__init__":
         parts = parts[:-1]
