@@ -57,6 +57,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     on_error: str = Default.on_error,
     opponent: str | None = Default.opponent,
     opponent_format: str | None = Default.opponent_format,
+    opponent_thinking_marks: str | None = Default.opponent_thinking_marks,
     opponent_base_url: str | None = Default.opponent_base_url,
     random_player: str | Callable[..., str] | None = Default.random_player,
     base_url: str | None = Default.base_url,
@@ -101,6 +102,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
         on_error: Episodes whose server failed: "exclude" plays them again, "fail" scores them 0.
         opponent: Name of the opponent model, where a game needs one.
         opponent_format: Response format of the opponent; None for `format`.
+        opponent_thinking_marks: Marks of the opponent's thoughts; None for those of its template.
         opponent_base_url: URL of the opponent's server; None for `base_url`.
         random_player: Random baseline of a third-party environment that lists no actions:
             "MODULE:FUNCTION" or a function, from the observations so far and a `random.Random` to

@@ -195,7 +195,8 @@ class Run:
         """Return a data frame with a row for each episode.
 
         Its columns are env, split, index, sample, outcome, success, score, return, turns,
-        prompt_tokens and completion_tokens.
+        prompt_tokens and completion_tokens; and tokens_estimated, the number of turns whose
+        completion_tokens are estimated, where a server did not count all.
 
         Raises:
             UserError: If pandas is not installed.
@@ -204,7 +205,7 @@ class Run:
             from pandas import DataFrame
         except ImportError as missing:
             raise missing_extra(missing, "datasets") from missing
-        return DataFrame(
+        rows: list[dict[str, object]] = [
             {
                 **{name: getattr(episode, name) for name in _COLUMNS},
                 "return": episode.episode_return,
@@ -213,7 +214,10 @@ class Run:
                 "completion_tokens": sum(turn.completion_tokens for turn in episode.turns),
             }
             for episode in self.episodes
-        )
+        ]
+        estimated = [sum(turn.tokens_estimated for turn in e.turns) for e in self.episodes]
+        frame = DataFrame(rows)
+        return frame.assign(tokens_estimated=estimated) if any(estimated) else frame
 
     @property
     def _state(self) -> str:

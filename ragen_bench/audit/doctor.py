@@ -189,7 +189,7 @@ def _check_format(side: _Side, completions: Sequence[Completion]) -> _Result:
     counts = f"{formed} of {len(read)} answers have it, {valid} name known actions only"
     if formed == len(read) == valid:
         return "ok", counts
-    rate = FormRate(side.evaluation, side.option)
+    rate = FormRate(side.evaluation, side.option, in_doctor=True)
     for completion, (format_valid, _) in zip(completions, read, strict=True):
         rate.add(completion, format_valid)
     if causes := rate.describe():

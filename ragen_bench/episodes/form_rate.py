@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from typing import Literal, Protocol
 
+from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion
+from ragen_bench.models.provider import Provider, find_provider
 from ragen_bench.models.reasoning import suggest_marks
 from ragen_bench.runs.schema import TurnRecord
 from ragen_envs.core.protocol import AnswerFormat
 
-FormProblem = Literal["cut", "filtered", "empty", "marks", "missing", "broken"]
+FormProblem = Literal["cut", "filtered", "empty", "marks", "calls", "missing", "broken"]
 _SCRIPTED = ("random", "oracle")
 """Players whose answers have the form, or are those of the user's own function."""
 _LEAST = 10
@@ -26,6 +29,12 @@ _MARKS = re.compile(
     re.IGNORECASE,
 )
 _FORMS_OWN = re.compile("</?think>")
+_CALL = re.compile(
+    r"""[<\[{(|]{1,2}[^<>\[\]{}\s]*(?:tool|function|action|invoke)[^<>\[\]{}\n]{0,40}[|>\]]"""
+    r"""|"(?:arguments|parameters)"\s*:|to=functions""",
+    re.IGNORECASE,
+)
+_PARSER = "start the server with its parser of calls (vLLM: --tool-call-parser)"
 
 
 def find_form_problem(answer: str, finish: str, form: AnswerFormat) -> FormProblem:
@@ -36,7 +45,9 @@ def find_form_problem(answer: str, finish: str, form: AnswerFormat) -> FormProbl
         return "empty"
     if _find_mark(answer, form):
         return "marks"
-    return "broken" if _OPENS[form] and _OPENS[form] in answer else "missing"
+    if _OPENS[form] and _OPENS[form] in answer:
+        return "broken"
+    return "calls" if form == "tools" and _CALL.search(answer) else "missing"
 
 
 def _find_mark(answer: str, form: AnswerFormat) -> str:
@@ -62,12 +73,31 @@ class Settings(Protocol):
 
 
 class FormRate:
-    """Counts answers and those out of form, whose reports say what to do about the others."""
+    """Counts answers and those out of form, whose reports say what to do about the others.
 
-    def __init__(self, settings: Settings, option: str = "--format") -> None:
+    Args:
+        settings: Those of the run, or of the opponent's side of it.
+        option: Option that sets the format of this side.
+        in_doctor: The reader is running `doctor` already.
+        states_form: The environments state their own format, which no option changes.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        option: str = "--format",
+        *,
+        in_doctor: bool = False,
+        states_form: bool = False,
+    ) -> None:
         self._form, self._max_tokens = settings.response_format, settings.max_tokens
         self._is_scripted = settings.model in _SCRIPTED
-        self._option = option
+        self._option, self._in_doctor = option, in_doctor
+        self._provider: Provider | None = None
+        with suppress(UserError):  # of a model that is not installed here
+            self._provider = find_provider(settings.model)
+        has_own = states_form or bool(self._provider and self._provider.response_format)
+        self._other = "" if has_own else f"try {option} {_ELSE[self._form]}"
         self._texts: list[str] = []
         self._problems: Counter[FormProblem] = Counter()
         self.answers = 0
@@ -81,7 +111,7 @@ class FormRate:
             return
         problem = find_form_problem(text, turn.finish, self._form)
         self._problems[problem] += 1
-        if problem in ("marks", "missing", "broken") and len(self._texts) < _EXAMPLES:
+        if problem not in ("cut", "filtered", "empty") and len(self._texts) < _EXAMPLES:
             self._texts.append(text)
 
     @property
@@ -111,28 +141,47 @@ class FormRate:
 
     def _words(self) -> dict[FormProblem, tuple[str, str]]:
         """Return each problem in words, and what to do about it."""
-        opens = _OPENS[self._form]
-        other = f"run doctor, or try {self._option} {_ELSE[self._form]}"
-        # The marks of an opponent cannot be given.
-        may_give = self._option == "--format"
+        provider, opens = self._provider, _OPENS[self._form]
+        is_code = bool(provider and provider.user_code)
+        doctor = "" if self._in_doctor else "run doctor"
+        marks_option = self._option.replace("format", "thinking-marks")
+        # Agents of the user return what they like, without such an option.
+        may_give = bool(provider and provider.marks)
         known = may_give and suggest_marks(self._texts, self._form)
-        other = f"add --thinking-marks {known}" if known else other
-        give = "give them by --thinking-marks 'OPEN CLOSE', or " if may_give and not known else ""
+        other = f"add {marks_option} {known}" if known else _choose(doctor, self._other)
+        give = f"give them by {marks_option} 'OPEN CLOSE'" if may_give and not known else ""
         mark = next((mark for text in self._texts if (mark := _find_mark(text, self._form))), "")
+        call = next((found[0] for text in self._texts if (found := _CALL.search(text))), "")
+        parser = _PARSER if provider and provider.served else ""
         lacks = {"tools": "made no call of a function", "plain": "are not in the form of the game"}
+        length = "" if is_code else "raise --max-tokens"
+        source = "what the agent returns" if is_code else "the model's chat template"
         return {
             "cut": (
                 f"were cut at {self._max_tokens} tokens",
-                f"raise --max-tokens, or {other}"
-                if self._form == "think"
-                else "raise --max-tokens, or run doctor",
+                _choose(length, other if self._form == "think" else doctor),
             ),
-            "filtered": ("were refused, or ended by the provider's filter", "run doctor"),
-            "empty": ("were empty", "run doctor, and check the model's chat template"),
+            "filtered": (
+                "were refused, or ended by the provider's filter",
+                doctor or "read the provider's rules, or choose another model",
+            ),
+            "empty": (
+                "were empty",
+                " and ".join(filter(None, (doctor and f"{doctor},", f"check {source}"))),
+            ),
             "marks": (
                 f"had thoughts in marks that are not read here, such as {mark}",
-                f"{give}{other}",
+                _choose(give, other),
+            ),
+            "calls": (
+                f"wrote calls in a form that is not read here, such as {call}",
+                _choose(parser, _choose(doctor, self._other)),
             ),
             "missing": (lacks.get(self._form, f"had no {opens}"), other),
             "broken": (f"had {opens} and not the whole form around it", other),
         }
+
+
+def _choose(*advice: str) -> str:
+    """Return pieces of advice, any of which may be empty."""
+    return ", or ".join(filter(None, advice)) or "look at the answers in the report"

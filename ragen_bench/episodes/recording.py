@@ -12,6 +12,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Model
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord, Key, TurnRecord
+from ragen_bench.suites import states_form
 
 if TYPE_CHECKING:
     from ragen_bench.episodes.evaluation import Evaluation
@@ -37,7 +38,8 @@ class Recorder:
         self._successes = Counter(recorded.values())
         self._answers, self._env, self._reason = 0, "", ""
         self._given_up: list[EpisodeRecord] = []
-        self._rate = FormRate(evaluation)
+        has_own = any(states_form(env) for env in evaluation.instances)
+        self._rate = FormRate(evaluation, states_form=has_own)
 
     def complete(self, model: Model) -> None:
         """Play and record the missing episodes."""

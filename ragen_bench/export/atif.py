@@ -32,6 +32,7 @@ _EPISODE_FIELDS = (
     *("success", "score", "return", "ceiling", "optimal_length"),
 )
 _TURN_FIELDS = ("reward", "terminated", "truncated", "format_is_valid", "action_is_valid")
+_ESTIMATED: JsonObject = {"extra": {"tokens_estimated": True}}
 _OPENING_NOTE = (
     "An exchange that is copied context shows the form of an answer, in no game of the suite."
 )
@@ -70,12 +71,12 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
     The first observation is a user step; each later one is the result of the step before it. With
     the format "tools" the tool calls are those of the response; otherwise each action is a call of
     the function `act`. A turn's observation is the result of its last call. Token counts are
-    omitted if the model reports none.
+    omitted if the model reports none, and marked where they are estimated.
     """
     fields = episode.as_json()
     before = _opening_steps(episode, source.response_format)
     turns = [*_turn_steps(episode, len(before) + 1, source.response_format)]
-    tokens = {
+    tokens: JsonObject = {
         f"total_{name}": sum(getattr(turn, name) for turn in episode.turns)
         for name in ("prompt_tokens", "completion_tokens")
     }
@@ -92,6 +93,7 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
         "notes": " ".join([_OPENING_NOTE, *source.notes]),
         "final_metrics": {
             **(tokens if any(tokens.values()) else {}),
+            **(_ESTIMATED if any(turn.tokens_estimated for turn in episode.turns) else {}),
             "total_steps": len(before) + len(turns),
         },
         "extra": {
@@ -142,6 +144,7 @@ def _turn_steps(
             step["metrics"] = {
                 "prompt_tokens": turn.prompt_tokens,
                 "completion_tokens": turn.completion_tokens,
+                **(_ESTIMATED if turn.tokens_estimated else {}),
             }
         fields = {name: getattr(turn, name) for name in _TURN_FIELDS}
         known = {name: value for name, value in fields.items() if value is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,10 @@ _OPPONENT = "What the opponent read and replied is not told."
 
 @dataclass(frozen=True)
 class Source:
-    """Episodes to export in order, with the settings of sampling and sentences about them."""
+    """Episodes to export in order, with the settings of sampling and sentences about them.
+
+    `has_estimates` returns whether the tokens of some responses are estimated.
+    """
 
     model: str
     response_format: AnswerFormat
@@ -34,6 +37,7 @@ class Source:
     episodes: Iterable[EpisodeRecord]
     settings: JsonObject
     notes: tuple[str, ...] = ()
+    has_estimates: Callable[[], bool] = lambda: False
 
 
 def read_run_episodes(run: RunDirectory) -> Source:
@@ -51,6 +55,7 @@ def read_run_episodes(run: RunDirectory) -> Source:
         *(config.model, config.response_format, config.split, run.episodes()),
         settings,
         tuple(notes),
+        lambda: any(turn.tokens_estimated for one in run.episodes() for turn in one.turns),
     )
 
 

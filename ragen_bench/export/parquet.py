@@ -69,6 +69,8 @@ SCHEMA = pyarrow.schema(
     ]
 )
 """Columns of the data set. `messages` is the conversation in the form of chat templates."""
+_ESTIMATED = pyarrow.field("tokens_estimated", _BOOL)
+"""Field of turns in a run in which a server left some token counts out."""
 _ROWS_AT_ONCE = 256
 _ABOUT = """\
 Episodes of {model} in ragen's environments, one a row, written by `ragen-bench export`.
@@ -110,12 +112,18 @@ def export(source: Source, directory: Path) -> int:
     if not batch:
         raise NO_EPISODES
     directory.mkdir(parents=True, exist_ok=True)
+    schema = SCHEMA
+    if has_estimates := source.has_estimates():
+        turns = pyarrow.list_(pyarrow.struct([*_TURN, _ESTIMATED]))
+        schema = schema.set(schema.get_field_index("turns"), pyarrow.field("turns", turns))
     with (
         replacing(directory / f"{source.split}.parquet") as file,
-        pyarrow.parquet.ParquetWriter(file, SCHEMA, compression="zstd") as parquet,
+        pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as parquet,
     ):
         while batch:  # to bound the memory
-            parquet.write_table(pyarrow.Table.from_pylist(batch, schema=SCHEMA))
+            for turn in (turn for row in batch if has_estimates for turn in row["turns"]):
+                turn.setdefault(_ESTIMATED.name, False)
+            parquet.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
             written += len(batch)
             batch = list(islice(unwritten, _ROWS_AT_ONCE))
     table = "\n".join(

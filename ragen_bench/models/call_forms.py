@@ -44,8 +44,11 @@ _ID = r"call001\d\d|functions\.zq\w+:\d"
 _THOUGHT_END = re.compile(r"^\s*[<\[][^<>\[\]]*think[^<>\[\]]*[>\]]", re.IGNORECASE)
 _HARMONY = " to=functions."
 """In the template this follows the role, but models write the channel before it."""
-_HARMONY_OPENING = r"(?:<\|start\|>assistant)?(?:<\|channel\|>\w+)? ?to=functions\."
-_HARMONY_MIDDLE = r"[^{}]*<\|message\|>"
+_HARMONY_OPENING = (
+    r"(?:(?:<\|start\|>)?assistant)?(?:(?:<\|channel\|>)?(?:analysis|commentary))? ?to=functions\."
+)
+_HARMONY_MIDDLE = "[^{}]*"
+"""Ends with a mark, which some servers leave out of the text."""
 
 
 def make_function(name: str) -> JsonObject:
@@ -160,7 +163,7 @@ def _find_reader(shown: str) -> tuple[int, int, Reader, str]:
         with suppress(CallError):
             value, end = read_json(shown, place.start())
             if keys := _find_keys(value):
-                known = "|".join(filter(None, (*keys, "id", "type")))
+                known = "|".join(filter(None, (*keys, "id", "tool_call_id", "type")))
                 bare = rf'(?:<\|python_tag\|>\s*)?(?=(?:\[\s*)?\{{\s*"(?:{known})")'
                 return place.start(), end, read_object(*keys), bare
             if value == _ARGUMENTS and behind <= place.start():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -95,19 +95,6 @@ class CallForm:
         texts = map(str.strip, [written[:first], *gaps])
         return as_text(calls, "\n".join(filter(None, texts)))
 
-    def read_completion(
-        self, completion: Completion, functions: Sequence[JsonObject], marks: ThinkingMarks
-    ) -> Completion:
-        """Return a completion without thoughts, with its calls as environments read them."""
-        text = self.read(completion.text, functions)
-        if marks.calls_end_thoughts and not text.strip():
-            answer = self.read(marks.begin + completion.reasoning, functions)
-            with suppress(CallError):
-                thought, calls = parse_calls(answer)
-                thought = thought.removeprefix(marks.begin).strip()
-                return replace(completion, text=as_text(calls), reasoning=thought)
-        return replace(completion, text=text)
-
     def _read_calls(self, text: str, start: int, types: Types) -> tuple[list[Call], int]:
         """Return the calls at a place, one behind the other, and the end of their marks."""
         calls, end = self.reader(text, start, types)
@@ -130,3 +117,18 @@ class CallForm:
         for mark in reversed(_TAIL_MARK.findall(self.tail)):
             pattern = rf"(?:\s*{spaced(mark)}{pattern})?"
         return re.compile(pattern)
+
+
+def read_completion(
+    completion: Completion, marks: ThinkingMarks, read: Callable[[str], str]
+) -> Completion:
+    """Return a completion without thoughts, with its calls as environments read them.
+
+    `read` is as `CallForm.read`, for the functions that were offered.
+    """
+    if marks.calls_end_thoughts and not completion.text.strip():
+        with suppress(CallError):
+            thought, calls = parse_calls(read(marks.begin + completion.reasoning))
+            thought = thought.removeprefix(marks.begin).strip()
+            return replace(completion, text=as_text(calls), reasoning=thought)
+    return replace(completion, text=read(completion.text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product, takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Completion, Message
 from ragen_bench.models.call_forms import learn_form, make_function
-from ragen_bench.models.call_reading import CallForm
+from ragen_bench.models.call_reading import CallForm, read_completion
 from ragen_bench.models.chat_marks import Marks
 from ragen_bench.models.chat_messages import (
     NO_FUNCTIONS,
@@ -88,8 +88,7 @@ class Chat:
         self, completion: Completion, functions: Sequence[JsonObject], marks: ThinkingMarks
     ) -> Completion:
         """Return a completion without thoughts, with its calls as environments read them."""
-        form = self.call_form if functions else None
-        return form.read_completion(completion, functions, marks) if form else completion
+        return read_completion(completion, marks, partial(self.read, functions=functions))
 
     def encode(self, text: str) -> list[int]:
         """Return rendered text as token ids; lone surrogates become question marks."""

@@ -183,8 +183,8 @@ def find_thought(text: str) -> tuple[bool, bool]:
     return begins_within, bool(begins) and (not ends or ends[-1] < begins[-1])
 
 
-def parse_marks(option: str) -> ThinkingMarks:
-    """Return the marks that `--thinking-marks` names, or gives as "OPEN CLOSE".
+def parse_marks(option: str, name: str = "--thinking-marks") -> ThinkingMarks:
+    """Return the marks that an option names, or gives as "OPEN CLOSE".
 
     Raises:
         UserError: It is neither.
@@ -193,10 +193,10 @@ def parse_marks(option: str) -> ThinkingMarks:
     if len(words) == 1:
         if known := _NAMES.get(words[0].lower()):
             return known
-        raise unknown("name of --thinking-marks", words[0], [marks.name for marks in MARKS])
+        raise unknown(f"name of {name}", words[0], [marks.name for marks in MARKS])
     if len(words) != 2 or words[0] == words[1] or {"<answer>", STOP} & set(words):
         raise UserError(
-            f"--thinking-marks must be a name or two different marks, 'OPEN CLOSE', got {option!r}"
+            f"{name} must be a name or two different marks, 'OPEN CLOSE', got {option!r}"
         )
     begin, end = words
     own = ThinkingMarks("", begin, end)

@@ -31,11 +31,15 @@ _SCRIPTED = ("random", "oracle")
 
 @dataclass(frozen=True)
 class Opponent:
-    """The opponent of an evaluation; its server's connection options are not recorded."""
+    """The opponent of an evaluation; its server's connection options are not recorded.
+
+    `thinking_marks` are "" for those of its template.
+    """
 
     model: str
     response_format: ResponseFormat
     server: ServerOptions | None = None
+    thinking_marks: str = ""
 
 
 def load(
@@ -46,21 +50,21 @@ def load(
     isolation: Isolation = IN_SUBPROCESS,
     thinking_marks: str = "",
 ) -> Model:
-    """Load a model and its opponent, if any; two with the same name and server are loaded once.
+    """Load a model and its opponent, if any; the same model on the same server is loaded once.
 
     `random_player` plays for `random`, which then has no opponent; agents run in `isolation`.
-    `thinking_marks` are the model's, not those of another opponent.
+    `thinking_marks` are the model's, and its opponent's if that is the same model.
     UserError as in `resolve`, for either model.
     """
     if opponent is None:
         return resolve(name, server, random_player, isolation, thinking_marks)
-    pair = [(name, server), (opponent.model, opponent.server)]
+    is_same = (name, server) == (opponent.model, opponent.server)
+    marks = opponent.thinking_marks or (thinking_marks if is_same else "")
+    pair = [(name, server, thinking_marks), (opponent.model, opponent.server, marks)]
     # A server that cannot be reached should be reported before weights are loaded.
     order = sorted(dict.fromkeys(pair), key=lambda model: not find_provider(model[0]).served)
-    marks = {pair[0]: thinking_marks}
     models = {
-        model: resolve(*model, isolation=isolation, thinking_marks=marks.get(model, ""))
-        for model in order
+        model: resolve(*model[:2], isolation=isolation, thinking_marks=model[2]) for model in order
     }
     return ModelPair(models[pair[0]], models[pair[1]], opponent.response_format)
 

@@ -241,7 +241,11 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
     """Return the model's opponent; None if the options, which `server_of` accepts, name none."""
     name, url = options.opponent, options.opponent_base_url
     if name is None:
-        for option, value in (("base-url", url), ("format", options.opponent_format)):
+        for option, value in (
+            ("base-url", url),
+            ("format", options.opponent_format),
+            ("thinking-marks", options.opponent_thinking_marks),
+        ):
             if value is not None:
                 raise UserError(f"--opponent-{option} goes with --opponent MODEL")
         return None
@@ -254,6 +258,9 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
     if url is not None and not provider.served:
         served = prefixes_where(lambda provider: provider.served, "and")
         raise UserError(f"--opponent-base-url: for {served} only, not for {name!r}")
+    if (marks := options.opponent_thinking_marks) is not None:
+        _check_ability(name, "marks", "--opponent-thinking-marks")
+        parse_marks(marks, "--opponent-thinking-marks")
     settings = _read_options(options)
     if url is not None or (player.served and player is not provider):
         # Settings of one server are not sent to another, secrets least of all.
@@ -266,7 +273,7 @@ def opponent_of(options: EvaluationOptions, response_format: ResponseFormat) -> 
             check_url(settings.get("base_url") or os.environ.get("OPENAI_BASE_URL"))
         except UserError as error:
             raise UserError(f"the opponent: {error}; --opponent-base-url is for it alone") from None
-    return Opponent(name, response_format, _server_options(name, settings))
+    return Opponent(name, response_format, _server_options(name, settings), marks or "")
 
 
 def _read_options(options: EvaluationOptions) -> JsonObject:

@@ -110,6 +110,9 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
     opponent_format: Annotated[
         str | None, Option("NAME", "format of the opponent (default: as --format)")
     ] = None
+    opponent_thinking_marks: Annotated[
+        str | None, Option("NAME", "marks of the opponent's thoughts (default: its template's)")
+    ] = None
     opponent_base_url: Annotated[
         str | None, Option("URL", "server of the opponent (default: as --base-url)")
     ] = None

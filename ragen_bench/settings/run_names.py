@@ -58,9 +58,13 @@ def _name_settings(evaluation: Evaluation) -> Iterator[str]:
 
 def _name_model_options(evaluation: Evaluation) -> Iterator[str]:
     if marks := evaluation.thinking_marks:
-        yield f"marks-{_slug(marks) or hashlib.sha256(marks.encode()).hexdigest()[:8]}"
+        yield f"marks-{_name_marks(marks)}"
     if evaluation.server and evaluation.server.extra_body:
         yield f"body-{hashlib.sha256(evaluation.server.extra_body.encode()).hexdigest()[:8]}"
+
+
+def _name_marks(marks: str) -> str:
+    return _slug(marks) or hashlib.sha256(marks.encode()).hexdigest()[:8]
 
 
 def _name_other_players(evaluation: Evaluation) -> Iterator[str]:
@@ -68,6 +72,8 @@ def _name_other_players(evaluation: Evaluation) -> Iterator[str]:
         yield f"vs-{_slug(opponent.model)}"
         if opponent.response_format != evaluation.response_format:
             yield f"vs-{opponent.response_format}"
+        if opponent.thinking_marks:
+            yield f"vs-marks-{_name_marks(opponent.thinking_marks)}"
     if evaluation.random_player:
         yield f"random-{_slug(evaluation.random_player.name)}"
 

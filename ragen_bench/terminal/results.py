@@ -20,6 +20,7 @@ from ragen_bench.runs.schema import RunConfig
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import Estimate
+from ragen_bench.suites import states_form
 from ragen_bench.terminal.console import fixed, interval, percent
 from ragen_bench.terminal.tables import MetricsTable
 from ragen_bench.visible import visible
@@ -144,7 +145,7 @@ def _form_lines(summary: JsonObject, run: RunDirectory) -> Iterator[str]:
     valid = sum_in_order(turns * (1 if rate is None else rate) for turns, rate in rates)
     if 2 * valid > sum(turns for turns, _ in rates):
         return
-    rate = FormRate(run.config)
+    rate = FormRate(run.config, states_form=any(states_form(env.id) for env in run.config.envs))
     for turn in (turn for episode in run.episodes() for turn in episode.turns):
         rate.add(turn, turn.format_is_valid)
     if rate.report:

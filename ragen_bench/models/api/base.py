@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -12,21 +13,26 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.api.dialects import DIALECTS, PLAIN
 from ragen_bench.models.api.errors import RetryableError
+from ragen_bench.models.api.message import read_calls as list_calls
 from ragen_bench.models.api.options import ServerKey, ServerOptions
 from ragen_bench.models.api.request import RequestSender
+from ragen_bench.models.api.retries import ask_or
 from ragen_bench.models.api.returned import AS_RECORDED, find_returned
+from ragen_bench.models.api.served_calls import read_served
 from ragen_bench.models.api.served_template import ServedTemplate
 from ragen_bench.models.api.stream import wants_stream
 from ragen_bench.models.api.system_role import Part, is_dropped, refuses_system
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Completion, Engine, Message, Sampling
-from ragen_bench.models.call_reading import CallForm
+from ragen_bench.models.call_reading import CallForm, read_completion
 from ragen_bench.models.prompt import merge_system
 from ragen_bench.models.reasoning import let_think
 from ragen_bench.models.thinking_marks import parse_marks
 
 _IDENTITY_FIELDS = ("id", "root", "parent", "max_model_len", "owned_by", "meta")
 """Fields of a server's entry that do not change when it is restarted."""
+_NO_PARSER = re.compile("enable-auto-tool-choice|tool-call-parser|tool_call_parser")
+"""In the words of a server that offers functions only if it is not to read the calls."""
 
 
 class ServerModel(ABC):
@@ -60,6 +66,8 @@ class ServerModel(ABC):
         self.streams = options.stream
         self.merges_system = self._knows_system = False
         self.has_answered = False
+        self._calls_read_as: frozenset[str] = frozenset()
+        self._has_parser = True
 
     async def ask(
         self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
@@ -71,7 +79,7 @@ class ServerModel(ABC):
         merged = partial(self._ask_streamed, cast(Any, merge_system(messages)), settings, fields)
         if self.merges_system:
             return await merged()
-        body, has_merged = await _ask_or(
+        body, has_merged = await ask_or(
             partial(self._ask_streamed, messages, settings, fields),
             merged,
             lambda words: refuses_system(words, messages),
@@ -89,6 +97,7 @@ class ServerModel(ABC):
         if identity:
             self.merges_system = identity.get("system_message") == "merged"
             self._knows_system = True
+            self._calls_read_as = frozenset(identity.get("calls_read_as", ()))
 
     async def _ask_streamed(
         self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
@@ -98,7 +107,7 @@ class ServerModel(ABC):
         See `send`.
         """
         was_streamed = self.streams
-        send = partial(self.send, messages, settings, fields)
+        send = partial(self._offer, messages, settings, fields)
 
         async def stream() -> str:
             self.streams = True
@@ -108,11 +117,23 @@ class ServerModel(ABC):
                 self.streams = False
                 raise
 
-        body, _ = await _ask_or(
-            send, stream, lambda words: not was_streamed and wants_stream(words)
-        )
+        body, _ = await ask_or(send, stream, lambda words: not was_streamed and wants_stream(words))
         if self.streams and not was_streamed:
             self._add_note("answers streamed requests alone, so it is asked so, as with --stream")
+        return body
+
+    async def _offer(
+        self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
+    ) -> str:
+        """Send a request, which offers functions without a parser if need be; see `send`."""
+        send = partial(self.send, messages, settings, fields)
+        if "tools" not in settings:
+            return await send()
+        unread = partial(self.send, messages, {**settings, "tool_choice": "none"}, fields)
+        if not self._has_parser:
+            return await unread()
+        body, is_unread = await ask_or(send, unread, lambda words: bool(_NO_PARSER.search(words)))
+        self._has_parser = not is_unread
         return body
 
     def _add_note(self, note: str) -> None:
@@ -139,10 +160,27 @@ class ServerModel(ABC):
         return None
 
     def read_calls(self, completion: Completion, functions: Sequence[JsonObject]) -> Completion:
-        """Return a completion without thoughts, with its calls as environments read them."""
-        form = self.call_form if functions else None
-        marks = self.template.thinking
-        return form.read_completion(completion, functions, marks) if form else completion
+        """Return a completion without thoughts, with its calls as environments read them.
+
+        Calls that the server leaves in the text are read in the form that the text shows.
+        """
+        form, marks = self.call_form if functions else None, self.template.thinking
+        if form:
+            return read_completion(completion, marks, partial(form.read, functions=functions))
+        if not functions or completion.message is None or list_calls(completion.message):
+            return completion
+
+        def read(text: str) -> str:
+            text, name = read_served(text, functions)
+            if name:
+                self._calls_read_as |= {name}
+                self._add_note(
+                    f"leaves calls in the text, which are read in the form {name}; start it with "
+                    "its parser of calls to have them apart"
+                )
+            return text
+
+        return read_completion(completion, marks, read)
 
     @property
     def context(self) -> int | None:
@@ -166,6 +204,7 @@ class ServerModel(ABC):
         there is an engine, `refused` names settings that the server refused: they are left out,
         except that `max_tokens` is sent as `max_completion_tokens`. `system_message` is "merged"
         once the server has refused the system role, or was seen to drop its text.
+        `calls_read_as` has the forms of calls that it left in the text of answers.
         """
         entry = self._entry_with_template()
         known = {name: entry[name] for name in _IDENTITY_FIELDS if entry.get(name) is not None}
@@ -174,6 +213,7 @@ class ServerModel(ABC):
             **({"extra_body": self.extra} if self.extra else {}),
             **({"refused": sorted(self._refused)} if self._refused else {}),
             **({"system_message": "merged"} if self.merges_system else {}),
+            **({"calls_read_as": sorted(self._calls_read_as)} if self._calls_read_as else {}),
             **self.template.thinking.identity(),
         }
 
@@ -257,25 +297,3 @@ class ServerModel(ABC):
     def _entry_with_template(self) -> JsonObject:
         """Return the server's entry, once the marks of its chat template are known."""
         return self._known_entry()
-
-
-async def _ask_or(
-    send: Callable[[], Awaitable[str]],
-    otherwise: Callable[[], Awaitable[str]],
-    wants: Callable[[str], bool],
-) -> tuple[str, bool]:
-    """Return a reply, and whether it is to the other way of asking.
-
-    That is tried once where `wants` finds it in the words of the first refusal, which stays the
-    error if the other way is refused too.
-    """
-    try:
-        return await send(), False
-    except (UserError, RetryableError) as error:
-        if not wants(str(error)):
-            raise
-        refusal = error
-    try:
-        return await otherwise(), True
-    except UserError:
-        raise refusal from None

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from ragen_bench.errors import UserError
 from ragen_bench.models.api.errors import RetryableError
 from ragen_bench.models.api.options import ServerOptions
 
@@ -45,3 +46,25 @@ async def _send_in_time(send: Callable[[], Awaitable[_T]], seconds: float) -> _T
             return await send()
     except TimeoutError:
         raise RetryableError(f"no answer within {seconds:g} s, see --timeout") from None
+
+
+async def ask_or(
+    send: Callable[[], Awaitable[str]],
+    otherwise: Callable[[], Awaitable[str]],
+    wants: Callable[[str], bool],
+) -> tuple[str, bool]:
+    """Return a reply, and whether it is to the other way of asking.
+
+    That is tried once where `wants` finds it in the words of the first refusal, which stays the
+    error if the other way is refused too.
+    """
+    try:
+        return await send(), False
+    except (UserError, RetryableError) as error:
+        if not wants(str(error)):
+            raise
+        refusal = error
+    try:
+        return await otherwise(), True
+    except UserError:
+        raise refusal from None

@@ -27,8 +27,8 @@ SETTINGS = Evaluation(
 CUT = Completion("<think>Well", finish="length")
 
 
-def rate_of(form, *answers, valid=0):
-    rate = FormRate(dataclasses.replace(SETTINGS, response_format=form))
+def rate_of(form, *answers, valid=0, model="hf/some", **place):
+    rate = FormRate(dataclasses.replace(SETTINGS, response_format=form, model=model), **place)
     for answer in answers:
         rate.add(answer if isinstance(answer, Completion) else Completion(answer), False)
     for _ in range(valid):
@@ -118,6 +118,57 @@ def test_words_about_thoughts_are_not_marks(answer):
     assert "marks" not in rate_of("answer", *[answer] * 10).report
 
 
+MARKED, CALLED = "[THINK]Up.[/THINK]<answer>Up</answer>", "<|tool_call|>act(Up)"
+PARSER = "start the server with its parser of calls (vLLM: --tool-call-parser)"
+
+
+@pytest.mark.parametrize(
+    ("model", "form", "answer", "place", "advice"),
+    [
+        ("python:a:b", "think", "Up", {}, "run doctor, or try --format answer"),
+        ("python:a:b", "answer", MARKED, {}, "run doctor, or try --format plain"),
+        ("python:a:b", "answer", "", {}, "run doctor, and check what the agent returns"),
+        ("demo-agent", "answer", "Up", {}, "run doctor"),
+        ("hf/x", "plain", "Up", {"states_form": True}, "run doctor"),
+        ("hf/x", "plain", "Up", {"states_form": True, "in_doctor": True}, "look at the answers"),
+        ("hf/x", "answer", "", {"in_doctor": True}, "check the model's chat template"),
+        ("hf/x", "answer", CUT, {"in_doctor": True}, "raise --max-tokens"),
+        (
+            *("openai/x", "answer", Completion("", finish="filtered"), {"in_doctor": True}),
+            "read the provider's rules, or choose another model",
+        ),
+        (
+            *("hf/x", "answer", MARKED, {"option": "--opponent-format", "in_doctor": True}),
+            "add --opponent-thinking-marks magistral",
+        ),
+        ("openai/x", "tools", CALLED, {}, f"{PARSER}, or run doctor, or try --format answer"),
+        ("openai/x", "tools", CALLED, {"in_doctor": True}, f"{PARSER}, or try --format answer"),
+        ("hf/x", "tools", CALLED, {}, "run doctor, or try --format answer"),
+        ("gone/x", "think", MARKED, {}, "run doctor, or try --format answer"),
+    ],
+)
+def test_advice_is_what_its_reader_can_do(model, form, answer, place, advice):
+    report = rate_of(form, *[answer] * 10, model=model, **place).report
+    assert report.rpartition("; ")[2].startswith(advice)
+    assert report.endswith(advice) or "look at" in advice
+    assert "doctor" not in report or not place.get("in_doctor")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|tool_call|>x",
+        "[TOOL_CALLS]x",
+        '{"name": "a", "arguments": {',
+        "<function=a>",
+        "to=functions.a",
+    ],
+)
+def test_calls_that_are_not_read_are_a_problem_of_their_own(text):
+    assert "wrote calls in a form that is not read here" in rate_of("tools", *[text] * 10).report
+    assert "wrote calls" not in rate_of("answer", *[text] * 10).report
+
+
 def test_several_causes_come_by_their_number():
     rate = rate_of("think", *["Up"] * 3, *[CUT] * 5, "", valid=1)
     assert rate.report == (
@@ -188,6 +239,6 @@ def test_doctor_names_the_causes():
     found = {finding.name: finding for finding in examine(SETTINGS, 4, Unformed())}
     assert found["form"].status == "warn"
     assert found["form"].detail == (
-        "0 of 4 answers have it, 0 name known actions only; 4 of 4 answers had no <answer>; run "
-        "doctor, or try --format answer; an invalid one: 'Up'"
+        "0 of 4 answers have it, 0 name known actions only; 4 of 4 answers had no <answer>; try "
+        "--format answer; an invalid one: 'Up'"
     )

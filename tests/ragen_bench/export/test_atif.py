@@ -1,5 +1,6 @@
 """Trajectories: the format's own models read every file, and it tells what the run holds."""
 
+import dataclasses
 import json
 from collections import Counter
 
@@ -117,6 +118,24 @@ def test_demonstrations_are_the_oracles_on_train_instances(tmp_path):
         assert told.agent.model_name == "oracle"
         assert told.extra["success"] is True
         assert told.final_metrics.total_prompt_tokens is None
+
+
+def test_estimated_tokens_are_marked(tmp_path):
+    class Estimating(Talker):
+        def complete(self, requests, sampling):
+            return [
+                dataclasses.replace(made, tokens_estimated=request.turn_id.turn == 1)
+                for request, made in zip(
+                    requests, super().complete(requests, sampling), strict=True
+                )
+            ]
+
+    export(read_run_episodes(finished(tmp_path / "run", Estimating())), tmp_path / "out")
+    for told in read(tmp_path / "out").values():
+        metrics = [step.metrics for step in told.steps if step.metrics]
+        marks = [one.extra for one in metrics]
+        assert marks == [{"tokens_estimated": True} if n == 1 else None for n in range(len(marks))]
+        assert (told.final_metrics.extra is not None) == (len(marks) > 1)
 
 
 def test_what_a_model_was_not_shown_is_noted(tmp_path):

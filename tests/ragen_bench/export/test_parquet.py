@@ -9,6 +9,7 @@ from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
 from ragen_bench.export.parquet import SCHEMA, export
 from ragen_bench.models import Completion, resolve
 from ragen_bench.models.prompt import conversation
+from ragen_bench.run import Run
 from ragen_bench.runs.directory import read_run
 from ragen_bench.third_party import register_environment
 from tests.ragen_bench.cli.command import run as command
@@ -59,6 +60,30 @@ def test_a_run_is_read_back_row_by_row(tmp_path):
         shown = conversation(observations, answers[:-1], "answer")
         assert row["messages"] == [*shown, {"role": "assistant", "content": answers[-1]}]
         assert (row["model"], row["response_format"]) == ("random", "answer")
+
+
+class Estimating(Player):
+    """Its server leaves the tokens of some answers out."""
+
+    def complete(self, requests, sampling):
+        return [
+            Completion("<answer>Up</answer>", 5, 4, tokens_estimated=request.turn_id.turn == 1)
+            for request in requests
+        ]
+
+
+def test_estimated_tokens_are_marked_where_there_are_some(tmp_path):
+    run = finished(tmp_path / "run", Estimating())
+    export(read_run_episodes(run), tmp_path / "set")
+    rows = datasets.load_dataset(str(tmp_path / "set"))["val"]
+    marked = [[turn["tokens_estimated"] for turn in row["turns"]] for row in rows]
+    assert marked == [[t.tokens_estimated for t in e.turns] for e in run.episodes()]
+    assert any(map(any, marked))
+    assert not all(map(all, marked))
+    frame = Run(run.path).to_pandas()
+    assert list(frame["tokens_estimated"]) == [sum(turns) for turns in marked]
+    plain = finished(tmp_path / "plain", resolve("random"))
+    assert "tokens_estimated" not in Run(plain.path).to_pandas()
 
 
 @pytest.mark.parametrize("split", ["train", "test"])

@@ -6,6 +6,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ServerOptions, ask_all
 from ragen_bench.models.api.server_model import OpenAIModel
 from ragen_bench.models.reasoning import ThoughtReader
+from ragen_bench.opponents.opponent import Opponent, load
 from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.options import parse_options
 from ragen_bench.settings.run_names import default_path
@@ -58,6 +59,32 @@ def test_the_option_names_a_run_and_its_model():
     ):
         with pytest.raises(UserError, match=says):
             build_evaluation(parse_options({**options, **changed}))
+
+
+def test_an_opponents_marks_are_chosen_as_the_players_are(monkeypatch):
+    options = {"model": "openai/a", "env": "TwentyQuestionsModel-v0", "base_url": "http://a/v1"}
+    options |= {"thinking_marks": "kimi", "opponent": "openai/b"}
+    evaluation = build_evaluation(parse_options({**options, "opponent_thinking_marks": "seed"}))
+    assert evaluation.opponent.thinking_marks == "seed"
+    assert "_vs-marks-seed" in str(default_path(evaluation))
+    server = evaluation.server
+
+    def marks_of(opponent):
+        pair = load("openai/a", server, opponent, thinking_marks="kimi")
+        return [model.identity()["thinking_marks"] for model in (pair.player, pair.opponent)]
+
+    monkeypatch.setattr(OpenAIModel, "probe", lambda model: setattr(model, "_entry", {}))
+    assert marks_of(evaluation.opponent) == ["kimi", "seed-oss"]
+    assert marks_of(Opponent("openai/a", "think", server)) == ["kimi", "kimi"]
+    assert marks_of(Opponent("openai/a", "think", server, "seed")) == ["kimi", "seed-oss"]
+    for changed, says in (
+        ({"opponent": "oracle"}, "--opponent-thinking-marks does not work with oracle"),
+        ({"opponent_thinking_marks": "x"}, "unknown name of --opponent-thinking-marks 'x'"),
+    ):
+        with pytest.raises(UserError, match=says):
+            build_evaluation(
+                parse_options({**options, "opponent_thinking_marks": "seed", **changed})
+            )
 
 
 @pytest.mark.parametrize("name", ["qwen3-thinking", "exaone-deep", "qwen3"])

@@ -14,6 +14,7 @@ from ragen_bench.settings.options import EvaluationOptions
         ({"isolate": True}, "--isolate: for python: only"),
         ({"timeout": 3.0}, "--timeout: for "),
         ({"opponent_format": "plain"}, "--opponent-format goes with"),
+        ({"opponent_thinking_marks": "kimi"}, "--opponent-thinking-marks goes with"),
         ({}, "missing.json"),
     ],
 )
