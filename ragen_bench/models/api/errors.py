@@ -12,6 +12,7 @@ from ragen_bench.errors import UserError, described, missing_extra
 from ragen_bench.models.api.options import ServerKey
 from ragen_bench.models.api.overflow import is_overflow
 from ragen_bench.models.api.secrets import remove_secrets
+from ragen_bench.models.base import Finish
 
 try:
     import openai
@@ -26,12 +27,19 @@ _MAX_RETRY_AFTER = 120
 _MAX_WORDS = 200
 _FILTERED = re.compile("content_?(filter|policy)|responsibleai|data_?inspection_?failed")
 """Codes of a filter that refused a conversation, in lower case."""
+_ABOUT_CONTENT = re.compile("flagged as potentially violating|敏感内容|inappropriate content")
+"""Words of a filter that has no code of its own (OpenAI's invalid_prompt, Zhipu's 1301)."""
 _UNREADABLE = re.compile(
     "tool_use_failed|json_validate_failed|output_parse_failed|failed_generation"
+    "|failed to parse fc related|error in extracting tool call"
     "|failed to parse (the )?(model.?s )?(input at pos|output|tool|function|generated|response)"
     "|(generated|produced|returned) (an )?(invalid|malformed) (tool|function|json|call)"
 )
 """Words about an answer of the model that its server cannot read, in lower case."""
+_USED_UP = re.compile("max_tokens or model output limit was reached")
+"""Words about thoughts that left no token for an answer (OpenAI), in lower case."""
+_UNLOADED = re.compile("model (has )?(crashed|unloaded)|no models? loaded")
+"""Words about a model that its server has to load again (LM Studio), in lower case."""
 LIMIT, NEW_LIMIT = "max_tokens", "max_completion_tokens"
 _OPTIONAL_SETTINGS = ("top_p", "seed", "temperature")
 """Settings that can be left out, the least important first."""
@@ -68,9 +76,9 @@ class ErrorInReplyError(Exception):
 
     def __init__(self, body: object) -> None:
         super().__init__(str(body))
-        code = body.get("code") if isinstance(body, dict) else None
+        codes = [body.get(name) for name in ("status", "code")] if isinstance(body, dict) else []
         self.body = body
-        self.status = code if isinstance(code, int) and code in range(400, 600) else 500
+        self.status = next((c for c in codes if isinstance(c, int) and 400 <= c < 600), 500)
 
 
 class RedirectError(RejectedResponseError):
@@ -86,10 +94,14 @@ class FilterError(Exception):
 
 
 class UnreadableAnswerError(Exception):
-    """The model answered, and its server could not read the answer; `text` is what it quotes."""
+    """The model answered, and its server could not read the answer; `text` is what it quotes.
 
-    def __init__(self, words: str, body: object) -> None:
+    `finish` is "length" if its thoughts used up the limit.
+    """
+
+    def __init__(self, words: str, body: object, finish: Finish = "stop") -> None:
         super().__init__(words)
+        self.finish: Finish = finish
         quoted = body.get("failed_generation") if isinstance(body, dict) else None
         self.text = quoted if isinstance(quoted, str) else ""
 
@@ -171,13 +183,15 @@ def raise_error_response(
     text = json.dumps(body, ensure_ascii=False, default=str)
     if is_overflow(status, names, text):
         raise ContextError(words)
-    if status in _PER_REQUEST and _FILTERED.search(
-        f"{' '.join(names)} {_inner_code(body)}".lower()
-    ):
+    codes = f"{' '.join(names)} {_inner_code(body)}".lower()
+    if status in _PER_REQUEST and (_FILTERED.search(codes) or _ABOUT_CONTENT.search(words)):
         raise FilterError(words)
+    if status in _PER_REQUEST and _USED_UP.search(words):
+        raise UnreadableAnswerError(words, body, "length")
     if (status in _PER_REQUEST or status >= 500) and _UNREADABLE.search(text.lower()):
         raise UnreadableAnswerError(words, body)
-    if (status in _RETRIED or status >= 500) and "insufficient_quota" not in names:
+    is_unloaded = status in (400, 404) and _UNLOADED.search(words.lower())
+    if (status in _RETRIED or status >= 500 or is_unloaded) and "insufficient_quota" not in names:
         seconds = _parse_retry_after(retry_after)
         if seconds <= _MAX_RETRY_AFTER:
             raise RetryableError(words, seconds, answered=True)

@@ -15,7 +15,10 @@ from ragen_envs.core.tool_calls import Call
 _TEXTS = ("text", "output_text", "content", "value")
 """Fields of a part that hold its text, or parts of it."""
 _THOUGHTS = ("thinking", "reasoning", "reasoning_content", "thought", "summary", *_TEXTS)
-_REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+_REASONING_FIELDS = (
+    *("reasoning_content", "reasoning", "thinking", "reasoning_details", "reasoning_text"),
+    *("thought", "thoughts"),
+)
 """Names of a message's reasoning; OpenAI's protocol has none."""
 _CALLS = ("tool_use", "tool_call", "function_call")
 """Types of parts that are calls."""
@@ -27,16 +30,20 @@ MAX_TOKENS = 10**12
 _ENDS: dict[Finish, re.Pattern[str]] = {
     # A malformed call is the model's: the answer is out of form.
     "stop": re.compile("malformed|tool|function|call"),
-    "context": re.compile("context|model_length"),
-    "length": re.compile("length|max.*tokens|token_limit|^limit|repetition"),
+    "context": re.compile("context|model_length|error_limit"),
+    "length": re.compile(
+        "length|max.*tokens|token_limit|^limit|output_limit|too_long|token_budget|repetition"
+    ),
     "filtered": re.compile(
         "filter|safety|refus|recitation|blocklist|block_list|blocked|prohibited|spii|moderat"
-        "|guardrail|sensitive|policy|language|^other$"
+        "|guardrail|sensitive|policy|language|toxic|^other$"
     ),
 }
 """Finish reasons of servers in lower case, the first that is found; a whole answer has others."""
 _WHOLE = re.compile("stop|eos|^end|turn|complete|done|^finish(ed)?$|natural")
-_PASSING = re.compile("error|abort|cancel|fail|interrupt|timeout|incomplete|preempt|unexpected_end")
+_PASSING = re.compile(
+    "error(?!_(?:limit|toxic))|abort|cancel|fail|interrupt|timeout|incomplete|preempt|unexpected_end"
+)
 
 
 class ProtocolError(Exception):

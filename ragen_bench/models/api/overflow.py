@@ -33,8 +33,10 @@ _WORDINGS = {
     rf"|inputs.{{0,3}} must have less than {_NUMBER} tokens",
     "TensorRT-LLM": "exceeds? (the )?maximum input length(?! of [0-9]+ characters)"
     "|should not exceed max_num_tokens|should not exceed max_seq_len|exceeds? max_seq_len"
+    "|must be less than max_(seq|model)_len"
     "|max_seq_len .{0,20}- prompt_len|exceeds? the (limit of )?max_input_len",
     "LMDeploy, MLC, TabbyAPI": "exceeds? (the )?session.?len|larger than the model capacity"
+    "|larger than the model input length limit"
     "|exceeds? (the )?context window size|(greater|longer) than (the model.?s )?max_seq_len"
     f"|configured context size is {_NUMBER}",
     "Anthropic, Fireworks": "prompt is too long|exceed context limit|exceeds? the context limit",
@@ -42,16 +44,19 @@ _WORDINGS = {
     "Mistral": "too large for model with",
     "Google": "input token count.{0,80}(exceeds the maximum|only supports up to)",
     "Bedrock": "input (is )?too long|too many input tokens"
-    "|max(imum)? input tokens? .{0,20}exceeded",
+    f"|max(imum)? input tokens? .{{0,20}}exceeded|expected maxlength: {_NUMBER}, actual",
     "xAI": "maximum prompt length is|too long for this model.?s context",
     "Moonshot": f"exceeded model token limit|message size {_NUMBER} exceeds limit",
     "MiniMax": "context window exceeds limit",
     "Zhipu, Qwen": "prompt exceeds max length|range of input length should be|prompt.{0,3}超长",
     "Cohere": "total number of tokens in the prompt cannot exceed|too many tokens: ",
+    "Databricks, AI21": "prompt token count cannot exceed"
+    r"|prompt length \+ max_?tokens .{0,20}exceeds max allowed",
     "GitHub": f"prompt token count of {_NUMBER} exceeds|body too large for .{{0,60}} tokens",
     "Cloudflare, SambaNova, watsonx": "exceeded this model context window|exceeds context length"
     "|input tokens .{0,20}cannot exceed the total tokens limit"
-    "|tokens in request more than max tokens allowed",
+    "|tokens in request more than max tokens allowed|maximum supported sequence length is"
+    "|requested tokens exceed",
     "any": "total length of (your |the )?(prompt|messages|input)"
     "|(conversation|prompt|input) is too long for (this|the) (model|context)"
     "|context[ _](length|window|size|limit)[ _](is |was |has been )?exceeded"

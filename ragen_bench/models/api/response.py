@@ -40,6 +40,8 @@ _ENCODING_HEADERS = {b"content-encoding", b"transfer-encoding", b"content-length
 _EXCERPT = 60
 _PROMPT_FILTERS = ("promptFeedback", "prompt_feedback", "prompt_filter_results")
 """Fields that say why there is no answer: the provider's filter stopped the prompt."""
+_MINIMAX = {1026: "content_filter", 1027: "content_filter", 1039: "context_length_exceeded"}
+"""Codes of `base_resp`, MiniMax's field for an error in a reply of HTTP 200."""
 _COMMENTS = re.compile(r"\ufeff?(\s*:[^\n]*\n)*")
 """What may stand before a reply's JSON: a byte order mark, and comments of a stream."""
 REPLIES: ContextVar[list[httpx.Response]] = ContextVar("replies")
@@ -140,6 +142,10 @@ def read_completion(
     choice = choices[0] if isinstance(choices, list) and choices else None
     error = response.get("error") or (choice.get("error") if isinstance(choice, dict) else None)
     message = choice.get("message") if isinstance(choice, dict) else None
+    if not choice and not error and isinstance(base := response.get("base_resp"), dict):
+        code = base.get("status_code")
+        named = {"code": _MINIMAX[code], "status": 400} if code in _MINIMAX else {}
+        error = {"message": base.get("status_msg"), **named} if code else None
     if not choice and not error and any(response.get(name) for name in _PROMPT_FILTERS):
         tokens = count_tokens(response.get("usage"), "", "")
         return Completion("", tokens.prompt, 0, "filtered")

@@ -109,7 +109,7 @@ class Sender:
         except UnreadableAnswerError as error:  # the model's doing, so an answer out of form
             tokens = count_tokens({}, error.text, "")
             completion = Completion(
-                error.text, 0, tokens.completion, tokens_estimated=tokens.estimated
+                error.text, 0, tokens.completion, error.finish, tokens_estimated=tokens.estimated
             )
         self._model.key_works = True
         return completion

@@ -31,6 +31,16 @@ OVERFLOWS = {
     "llama.cpp, shift": (500, "context shift is disabled"),
     "vLLM, no room": (400, "max_tokens must be at least 1, got -512."),
     "SiliconFlow": (400, "The total length of your prompt and max_tokens exceeds 8192."),
+    "SiliconFlow, prompt": (400, "length of prompt_tokens (9) must be less than max_seq_len (8)."),
+    "Databricks": (400, "BAD_REQUEST: prompt token count cannot exceed 4096. Prompt token count"),
+    "Bedrock, letters": (400, "Malformed input request: expected maxLength: 4096, actual: 9000,"),
+    "SambaNova, sum": (
+        400,
+        "requires 4512, but the maximum supported sequence length is just 4096",
+    ),
+    "AI21": (422, "Prompt length + maxTokens (9000) exceeds max allowed 8192 tokens"),
+    "MLC, prompt": (400, "5000 tokens in total, larger than the model input length limit 4096."),
+    "Hyperbolic": (400, "Requested tokens exceed model's limit of 4096"),
     "LM Studio": (
         400,
         "The number of tokens to keep from the initial prompt is greater than the context length",

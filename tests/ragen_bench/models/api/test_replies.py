@@ -147,10 +147,18 @@ REASONS = {
         *("tool_calls", "function_call", "tool_use", "malformed_function_call", "pause_turn"),
         *("function_call_filter: MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"),
     ),
-    "length": ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "token_limit"),
+    "length": (
+        "length",
+        "max_tokens",
+        "MAX_TOKENS",
+        "max_output_tokens",
+        "token_limit",
+        "too_long",
+    ),
     "filtered": (
         *("content_filter", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
         *("refusal", "guardrail_intervened", "sensitive", "content_filter: SAFETY", "OTHER"),
+        "ERROR_TOXIC",
     ),
 }
 
@@ -161,7 +169,7 @@ def test_reasons_of_a_whole_answer(finish, reason):
     assert read({"content": None}, reason, usage=None) == Completion("", finish=finish)
 
 
-@pytest.mark.parametrize("reason", ["model_length", "model_context_window_exceeded"])
+@pytest.mark.parametrize("reason", ["model_length", "model_context_window_exceeded", "ERROR_LIMIT"])
 def test_a_context_that_is_full(reason):
     assert read({"content": "U"}, reason) == Completion("", 7, 6, "context")
     assert read({"content": "Up."}, reason, stop=".").text == "Up."
