@@ -136,9 +136,12 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path in ("/tokenize", "/apply-template"):
             shown = stub.shows.get(self.path)
             return self.send(200, shown(body)) if shown else self.send(404, {})
-        (stub.probes if is_probe(body) else stub.bodies).append(body)
-        stub.headers.append(self.headers)
-        stub.paths.append(self.path)
+        if is_probe(body):
+            stub.probes.append(body)
+        else:
+            stub.bodies.append(body)
+            stub.headers.append(self.headers)
+            stub.paths.append(self.path)
         self.send(*stub.reply(body))
 
     def send(self, status, content):

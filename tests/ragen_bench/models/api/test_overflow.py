@@ -36,7 +36,7 @@ OVERFLOWS = {
     "Bedrock, letters": (400, "Malformed input request: expected maxLength: 4096, actual: 9000,"),
     "SambaNova, sum": (
         400,
-        "requires 4512, but the maximum supported sequence length is just 4096",
+        "but the maximum supported sequence length is just 4096!",
     ),
     "AI21": (422, "Prompt length + maxTokens (9000) exceeds max allowed 8192 tokens"),
     "MLC, prompt": (400, "5000 tokens in total, larger than the model input length limit 4096."),
