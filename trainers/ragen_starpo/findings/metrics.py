@@ -16,7 +16,7 @@ from ragen_starpo.recipes.sections import MonitorSettings
 
 Curves: TypeAlias = Mapping[str, NDArray[np.float32]]
 Values: TypeAlias = NDArray[np.float64]
-_WATCHED = {
+WATCHED = {
     "rollout/reward_deviation": "reward_deviation",
     "policy/entropy": "entropy",
     "rollout/reward": "reward",
@@ -113,7 +113,7 @@ def find_rise(runs: Runs) -> float:
 
 def _first_signs(curves: Curves, run: int) -> dict[str, int]:
     """Return the iteration of a run's first warning of each sign, and of any."""
-    watched = {name: curves[curve][run] for name, curve in _WATCHED.items() if curve in curves}
+    watched = {name: curves[curve][run] for name, curve in WATCHED.items() if curve in curves}
     watched.setdefault("rollout/reward", curves["success"][run])
     monitor = EchoTrapMonitor(MonitorSettings())
     first: dict[str, int] = {}

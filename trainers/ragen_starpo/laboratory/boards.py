@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import Instance
+from ragen_envs.core.instances import Instance, RandomStream, draw
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.frozen_lake import rules as lake_rules
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv, FrozenLakeVariant
@@ -57,8 +57,7 @@ TOKENS = (
 _TAIL = 4
 """Tokens of the remaining budget after the first turn: turns, a slash, actions in two digits."""
 FAR = 99
-HELD_OUT = 1 << 61
-"""First train seed of the instances that are tested on."""
+
 I = TypeVar("I", bound=Instance)  # noqa: E741
 AnyBoard: TypeAlias = "BoardGame[Any]"
 
@@ -103,7 +102,7 @@ class State:
 
 
 class BoardGame(ABC, Generic[I]):
-    """A board game; its instances are numbered as in `bank`, then as in `held_out`."""
+    """A board game."""
 
     def __init__(self, env: TextEnv[Any, I], budget: Budget, area: int) -> None:
         self.env, self.budget, self._area = env, budget, area
@@ -122,16 +121,11 @@ class BoardGame(ABC, Generic[I]):
         """Return the boards of the first train instances, (count, ...)."""
         return self.encode([self.env.get_instance(number) for number in range(count)])
 
-    def load_held_out(self, count: int, trained: Tensor) -> Tensor:
-        """Return boards far from the first train instances, none of which was trained on."""
-        known = {tuple(board.flatten().tolist()) for board in trained}
-        boards: list[Tensor] = []
-        first = HELD_OUT
-        while len(boards) < count:
-            some = self.encode([self.env.get_instance(first + n) for n in range(count)])
-            boards += [board for board in some if tuple(board.flatten().tolist()) not in known]
-            first += count
-        return torch.stack(boards[:count])
+    def load_held_out(self, count: int) -> Tensor:
+        """Return boards of the games' part `test`, which share no state with those of train."""
+        streams = [RandomStream("laboratory", "test", self.name, number) for number in range(count)]
+        candidates = self.env.generate_instances
+        return self.encode([draw(candidates, stream, "test") for stream in streams])
 
     @abstractmethod
     def encode(self, instances: Sequence[I]) -> Tensor:

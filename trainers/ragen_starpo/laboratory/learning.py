@@ -6,7 +6,7 @@ numbered across seeds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -128,18 +128,21 @@ def keep_groups(recipe: Recipe, rollouts: Rollouts) -> Tensor:
     ).to(scores.device)
 
 
-def steps_of(recipe: Recipe, kept: Tensor, number: int) -> Iterator[tuple[Tensor, Tensor]]:
+def steps_of(
+    recipe: Recipe, kept: Tensor, number: int, updates: Sequence[int]
+) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield the rows of each optimiser step, (S, rows), and which of them are there.
 
-    A seed's order is that of `ragen-train local` with its kept rollouts alone.
+    `updates` are the passes of each seed. A seed's order is that of `ragen-train local` with its
+    kept rollouts alone.
     """
     rows = [one.nonzero()[:, 0] for one in kept.cpu()]
-    size, passes, seed = recipe.mini_batch, recipe.updates, recipe.seed
+    size, seed = recipe.mini_batch, recipe.seed
     orders = [
         list(mini_batches(len(one), number, size=size, passes=passes, seed=seed))
         if len(one)
         else []
-        for one in rows
+        for one, passes in zip(rows, updates, strict=True)
     ]
     for step in range(max(map(len, orders))):
         chosen = [
@@ -158,7 +161,8 @@ class Learner:
     """The models of all seeds and their optimisers.
 
     `weights` are trained in place. The reference of a KL term is a copy of them, and so is the
-    critic, with a head `value`, (S, D, 1), that begins at 0.
+    critic, with a head `value`, (S, D, 1), that begins at 0. `temperature` and `updates` may be
+    changed for single seeds.
     """
 
     def __init__(self, model: StackedModel, recipe: Recipe, weights: Weights) -> None:
@@ -173,6 +177,10 @@ class Learner:
             embed = weights["embed"]
             self.critic["value"] = embed.new_zeros(len(embed), embed.shape[-1], 1)
             self._critic_optimiser = AdamW(self.critic, recipe.critic)
+        # Settings that a warning may change for one seed alone.
+        self.temperature = torch.full((len(weights["embed"]), 1, 1), recipe.rollouts.temperature)
+        self.temperature = self.temperature.to(weights["embed"].device)
+        self.updates = [recipe.updates] * len(weights["embed"])
         self.has_noise = "noise" in LOSSES.find(recipe.loss.policy).columns
 
     def learn(
@@ -198,7 +206,7 @@ class Learner:
         )
         sums: dict[str, Tensor] = {}
         counts = torch.zeros(len(kept), device=kept.device)
-        for index, there in steps_of(recipe, kept, number):
+        for index, there in steps_of(recipe, kept, number, self.updates):
             rows = take_rows(rollouts.ids, columns, index, there)
             found = self._step(rows, there.any(1))
             tokens = rows["mask"].sum((1, 2))
@@ -242,7 +250,7 @@ class Learner:
     def find_gradients(self, rows: Mapping[str, Tensor]) -> tuple[Weights, dict[str, Tensor]]:
         """Return the gradient of the policy's loss for each seed, and metrics, (S,)."""
         leaves, columns, place = self._prepare(self.weights, rows)
-        temperature, settings = self.recipe.rollouts.temperature, self.recipe.loss
+        temperature, settings = self.temperature, self.recipe.loss
         scores = self.model.score(leaves, rows["ids"], place, temperature)
         if self.reference is not None:
             with torch.no_grad():

@@ -94,11 +94,12 @@ class StackedModel:
         return torch.bmm(hidden, weights["embed"].transpose(1, 2))
 
     def score(
-        self, weights: Weights, ids: Tensor, place: Tensor, temperature: float = 1.0
+        self, weights: Weights, ids: Tensor, place: Tensor, temperature: Tensor | float = 1.0
     ) -> tuple[Tensor, Tensor]:
         """Return log-probabilities and entropies, (S, N), of tokens of rows (S, B, T).
 
-        `place`, (S, N), has their places in a seed's rows, joined; a row's first has no score.
+        `place`, (S, N), has their places in a seed's rows, joined; a row's first has no score. The
+        temperature is one number, or one of each seed, (S, 1, 1).
         """
         log_probs = self.predict(weights, ids, place, temperature)
         tokens = ids.flatten(1).gather(1, place)[..., None]
@@ -106,7 +107,7 @@ class StackedModel:
         return log_probs.gather(-1, tokens)[..., 0], entropies
 
     def predict(
-        self, weights: Weights, ids: Tensor, place: Tensor, temperature: float = 1.0
+        self, weights: Weights, ids: Tensor, place: Tensor, temperature: Tensor | float = 1.0
     ) -> Tensor:
         """Return log-probabilities of all tokens, (S, N, V), at the places of `score`."""
         logits = self.logits(weights, self._before(weights, ids, place)) / temperature

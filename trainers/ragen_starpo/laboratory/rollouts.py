@@ -61,7 +61,7 @@ def play(
     boards: Tensor,
     samples: int,
     chances: Chances,
-    temperature: float = 1.0,
+    temperature: Tensor | float = 1.0,
 ) -> Rollouts:
     """Play `samples` episodes on each of the boards, (S, groups, ...)."""
     seeds, groups = boards.shape[:2]
@@ -104,7 +104,7 @@ class _Sampler:
     """Samples answers after what it has read, for rows that all read the same slots."""
 
     def __init__(
-        self, model: StackedModel, weights: Weights, cache: Cache, temperature: float
+        self, model: StackedModel, weights: Weights, cache: Cache, temperature: Tensor | float
     ) -> None:
         self._model, self._weights, self._temperature = model, weights, temperature
         self._cache, self._hidden = cache, torch.empty(0)

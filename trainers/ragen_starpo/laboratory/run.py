@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from torch import Tensor
 from ragen_bench.errors import UserError
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.algorithms.masked import group_std
+from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
 from ragen_starpo.findings.definition import RECIPE, Task
+from ragen_starpo.findings.metrics import WATCHED
 from ragen_starpo.laboratory.boards import AnyBoard, find_game
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
@@ -32,7 +34,8 @@ TRAIN, TEST = 2_000, 1_024
 _TOGETHER = 8
 """Runs that a CPU computes together: more gain nothing and need memory."""
 _SETTINGS = (
-    *("advantage", "filter", "loss", "optimiser", "critic", "mini_batch", "updates"),
+    *("advantage", "filter", "loss", "optimiser", "critic", "monitor", "mini_batch"),
+    "updates",
     "rollouts.temperature",
 )
 """Settings of a recipe that the laboratory reads."""
@@ -51,7 +54,7 @@ class ArmResult:
 
     Attributes:
         curves: By name, (runs, iterations), not a number where a metric has no value: `success`,
-            `reward_deviation` within groups, `kept` (share of rollouts trained on),
+            `reward`, `reward_deviation` within groups, `kept` (share of rollouts trained on),
             `rollout_tokens`, `trained_tokens`, and the metrics of the losses.
         test: (runs,) success on held-out instances at the end.
         start: (runs,) the same before training.
@@ -103,7 +106,7 @@ def run_arm(
     game = find_game(task)
     bank = game.load(TRAIN).to(place)
     tested = find_game(task, test=True)
-    held_out = tested.load_held_out(TEST, bank.cpu()).to(place)
+    held_out = tested.load_held_out(TEST).to(place)
     model = StackedModel(SHAPE, game.vocabulary)
     warm = make_warm_starts(task, game, model, bank, warm_starts, cache)
     start = _now(place)
@@ -179,6 +182,9 @@ class _Runs:
         self._task, self._recipe, self._game, self._learner = task, recipe, game, learner
         self._runs, self._bank, self._held_out = runs, bank, held_out
         self._place = bank.device
+        first = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+        self._adaptations = [Adaptation(recipe.monitor, first) for _ in runs]
+        self._monitors = [EchoTrapMonitor(recipe.monitor) for _ in runs]
 
     def train(self, iterations: int, on_runs: Callable[[int], None]) -> ArmResult:
         """Train for some iterations and test before and after."""
@@ -207,23 +213,44 @@ class _Runs:
         count = len(self._runs) * task.groups
         deviations = group_std(scores, groups, count).view(len(self._runs), task.groups)
         found = {
+            "reward": rollouts.rewards.sum(-1).mean(1),
             "success": rollouts.success.float().mean(1),
             "reward_deviation": deviations.mean(1),
             "rollout_tokens": rollouts.mask.sum((1, 2)),
             **metrics,
         }
-        return {name: values.float().cpu() for name, values in found.items()}
+        metrics = {name: values.float().cpu() for name, values in found.items()}
+        if self._recipe.monitor.action == "adapt":
+            self._adapt(number, metrics)
+            metrics["temperature"] = self._learner.temperature.flatten().cpu().clone()
+        return metrics
+
+    def _adapt(self, number: int, metrics: Mapping[str, Tensor]) -> None:
+        """Give each run the settings of the trainer after its warnings."""
+        learner = self._learner
+        watched = {name: metrics[curve].tolist() for name, curve in WATCHED.items()}
+        for run, (monitor, adaptation) in enumerate(
+            zip(self._monitors, self._adaptations, strict=True)
+        ):
+            line = {name: values[run] for name, values in watched.items()}
+            for warning in monitor.take({"iteration": number + 1, **line}):
+                adaptation.take(warning)
+            learner.temperature[run] = adaptation.settings.temperature
+            learner.updates[run] = adaptation.settings.updates
 
     def _play(
         self, game: AnyBoard, boards: Tensor, samples: int, chances: list[torch.Generator]
     ) -> Rollouts:
+        """Play at the temperature of the recipe, which warnings change for single runs."""
         budget, count = game.budget, boards.shape[1] * samples
         drawn = Chances(
             draw(chances, (count, budget.max_actions)).to(self._place),
             draw(chances, (count, budget.max_turns, game.answer_tokens)).to(self._place),
         )
-        temperature, learner = self._recipe.rollouts.temperature, self._learner
-        return play(learner.model, learner.weights, game, boards, samples, drawn, temperature)
+        learner = self._learner
+        return play(
+            learner.model, learner.weights, game, boards, samples, drawn, learner.temperature
+        )
 
     def _test(self) -> NDArray[np.float32]:
         """Return success on held-out instances, each played once, with the same noise for all."""
