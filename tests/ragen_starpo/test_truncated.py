@@ -14,7 +14,7 @@ from verl.workers.reward_manager.dapo import DAPORewardManager
 
 from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.registry import AGGREGATIONS
-from ragen_starpo.iteration import update_models
+from ragen_starpo.iteration import compute_columns, update_models
 from ragen_starpo.local.train import train
 from ragen_starpo.local.trainer import Trainer
 from ragen_starpo.local.untrained import NO_STEPS, NO_TOKENS, UntrainedWarning
@@ -119,6 +119,37 @@ def test_without_the_setting_they_are_trained_on():
     assert metrics["trained_tokens"] == 9
     assert "loss/masked" not in metrics
     assert torch.equal(models.weights[0] > 0, batch.mask.bool())
+
+
+def test_rejected_tokens_have_no_weight():
+    """Of three tokens in each of two trajectories, the trainer gives others to the engine's."""
+    batch = batch_of(played((3,), (1, 2)), 0)
+    models = TabledModels(batch)
+    gap = torch.where(batch.ids == 8, torch.arange(batch.ids.shape[1]) % 2 * 1.0, 0.0)
+    models.old_log_probs = lambda: batch.log_probs + gap
+    settings = recipe(correction={"reject": "token"})
+    metrics = update_models(settings, 0, batch, [torch.arange(2)], models, 1.0)
+    kept = batch.mask.bool() & (gap == 0)
+    assert torch.equal(models.weights[0] > 0, kept)
+    assert 0 < metrics["trained_tokens"] == int(kept.sum()) < 6
+    assert metrics["correction/rejected"] == pytest.approx(1 - int(kept.sum()) / 6)
+
+
+def test_losses_get_the_columns_that_they_take():
+    """Sequences are trajectories or turns; noise depends on the seed and the iteration."""
+    batch = batch_of(played((2, 3), (1, 2), split=True), 0)
+    for sequence, wanted in (("trajectory", [0, 0, 1, 1]), ("turn", [0, 1, 2, 3])):
+        settings = recipe(loss={"policy": "gspo", "sequence": sequence})
+        columns, _ = compute_columns(settings, 0, batch, TabledModels(batch), 1.0)
+        assert columns["sequences"].unique_consecutive(dim=1)[:, 0].tolist() == wanted
+    noises = [
+        compute_columns(
+            recipe(loss={"policy": "clip-cov"}, seed=seed), number, batch, TabledModels(batch), 1.0
+        )[0]["noise"].tolist()
+        for seed, number in ((0, 0), (0, 0), (0, 1), (1, 0))
+    ]
+    assert noises[0] == noises[1]
+    assert noises[0] not in noises[2:]
 
 
 def test_a_step_with_nothing_to_train_on_is_not_taken():

@@ -157,6 +157,8 @@ def test_seeds_may_be_stacked(name, batch, seed, scale):
     for n, one in enumerate(seeds):
         new = one["log_probs"].detach().requires_grad_()
         loss, alone = contribution(new, one)
+        direct = LOSSES.find(name)(settings, **{**one, "log_probs": new})[0]
+        torch.testing.assert_close(loss, (direct * one["weights"]).sum())
         (wanted,) = torch.autograd.grad(loss, new)
         torch.testing.assert_close(losses[n], loss)
         torch.testing.assert_close(found[n], wanted)
@@ -196,6 +198,11 @@ def test_clip_cov_without_a_choice_is_ppo(batch, seed):
     [
         ("clip-cov", {"fraction": 0}, "settings.fraction: Input should be greater than 0"),
         ("clip-cov", {"bounds": [5.0, 1.0]}, "settings.bounds: Value error, must be a lower and a"),
+        ("clip-cov", {"fraction": "0.1"}, "settings.fraction: Input should be a valid number"),
+        ("clip-cov", {"bounds": ["1", 5]}, r"settings.bounds.0: Input should be a valid number"),
+        ("clip-cov", {"bounds": [1, 2, 3]}, "settings.bounds: Tuple should have at most 2 items"),
+        ("kl-cov", {"weight": True}, "settings.weight: Input should be a valid number"),
+        ("kl-cov", {"weight": math.inf}, "settings.weight: Input should be a finite number"),
         ("kl-cov", {"weight": -1}, "settings.weight: Input should be greater than or equal to 0"),
         ("kl-cov", {"bounds": [1, 2]}, "settings.bounds: kl-cov has fraction, weight"),
         ("gspo", {"fraction": 0.5}, "settings.fraction: gspo has no settings of its own"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,8 @@ from typing import Any, ClassVar, Literal, get_type_hints
 
 from pydantic import ConfigDict, ValidationError, create_model
 
-_OWN_SETTINGS = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+_OWN_SETTINGS = ConfigDict(extra="forbid", arbitrary_types_allowed=True, strict=True)
+"""Strict, since functions get settings as they are given; a number in quotes is refused."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Algorithm:
             return
         model = create_model(self.name, __config__=_OWN_SETTINGS, **fields)
         try:
-            model.model_validate(dict(given))
+            model.model_validate_json(json.dumps(given, default=str))
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"]))
