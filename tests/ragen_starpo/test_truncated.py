@@ -1,6 +1,7 @@
 """Responses that the limit of tokens cut: left out of the loss, or penalised before it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -150,6 +151,37 @@ def test_losses_get_the_columns_that_they_take():
     ]
     assert noises[0] == noises[1]
     assert noises[0] not in noises[2:]
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_trajectories_with_a_void_turn_have_no_weight(split):
+    """Their returns stay in the baseline, and the group is left with one that is trained on."""
+    whole = played((2, 3), (1, 2), (2,), (4,), split=split)
+    first = replace(whole[0], turns=(replace(whole[0].turns[0], is_void=True), *whole[0].turns[1:]))
+    batch = batch_of([first, *whole[1:]], 0)
+    models = TabledModels(batch)
+    steps = [torch.arange(len(batch))]
+    settings = recipe(loss={"mask_void_turns": True, "mask_truncated": True})
+    metrics = update_models(settings, 0, batch, steps, models, 1.0)
+    assert metrics["trained_tokens"] == 1 + 2 + 2 + 4
+    assert metrics["loss/masked"] == pytest.approx(5 / 14)
+    is_void = (batch.trajectories == 0)[:, None] & batch.mask.bool()
+    assert torch.equal(models.weights[0] > 0, batch.mask.bool() & ~is_void)
+    assert torch.equal(find_trained_tokens(LossSettings(), batch), batch.mask)
+
+
+def test_weights_of_groups_multiply_their_advantages():
+    whole = played((2,), (1, 2))
+    plain, weighted = (
+        batch_of([replace(one, weight=weight) for one in whole], 0) for weight in (1.0, 2.5)
+    )
+    found = []
+    for batch in (plain, weighted):
+        models = TabledModels(batch)
+        update_models(recipe(), 0, batch, [torch.arange(2)], models, 1.0)
+        found.append(models.columns["advantages"])
+    assert found[0].any()
+    torch.testing.assert_close(found[1], 2.5 * found[0])
 
 
 def test_a_step_with_nothing_to_train_on_is_not_taken():

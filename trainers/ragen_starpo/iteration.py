@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import torch
@@ -34,7 +34,7 @@ from ragen_starpo.objective import (
     reject_tokens,
 )
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards
+from ragen_starpo.rollout.selection import find_reward_scales, scale_rewards, weigh_groups
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory, batch_of
 
 if TYPE_CHECKING:
@@ -61,12 +61,14 @@ class Iteration:
 class Rollouts:
     """The rollouts of an iteration: those `played`, without failed groups, and those `kept`.
 
-    Both are by group and rollout. `error` is that of the first episode that failed.
+    Both are by group and rollout. `error` is that of the first episode that failed, `replaced`
+    the number of groups that others have replaced, see `ragen_starpo.rollout.refills`.
     """
 
     played: list[TokenTrajectory]
     kept: list[TokenTrajectory]
     error: str | None
+    replaced: int = field(default=0, kw_only=True)
 
 
 R = TypeVar("R", bound=Rollouts)
@@ -155,14 +157,15 @@ def run_iteration(
     rollouts = driver.play(number, clock)
     played, kept = rollouts.played, rollouts.kept
     scales = find_reward_scales(recipe.mixture, played)
-    metrics = iteration_metrics(recipe, played, scales)
+    metrics = iteration_metrics(recipe, played, scales, rollouts.replaced)
     if recipe.diagnostics.thoughts:
         with clock.measure("diagnostics"):
             metrics |= measure_thoughts(recipe, played, number, driver.tokenizer, driver.log_probs)
     metrics["filter/kept"] = len(kept) / len(played)
     if kept:
         with clock.measure("updates"):
-            batch = batch_of(scale_rewards(kept, scales), driver.pad)
+            weighted, weighing = weigh_groups(recipe.filter, kept)
+            batch = batch_of(scale_rewards(weighted, scales), driver.pad)
             mini = mini_batches(
                 batch.count,
                 number,
@@ -173,6 +176,7 @@ def run_iteration(
             steps = [batch.rows_of(trajectories) for trajectories in mini]
             models = driver.load(rollouts, batch, steps)
             metrics |= update_models(recipe, number, batch, steps, models, metrics["filter/kept"])
+            metrics |= weighing
             models.unload()
     driver.publish_weights(number, clock, learned=bool(kept))
     records = [trajectory.record for trajectory in played]
@@ -217,7 +221,7 @@ def update_models(
     if models.measures_gap:
         difference = columns["old_log_probs"] - batch.log_probs
         gap = {"policy/engine_gap": float(difference.abs().max())}
-    if recipe.loss.mask_truncated:
+    if recipe.loss.mask_truncated or recipe.loss.mask_void_turns:
         masked = {"loss/masked": 1 - int(uncut.sum()) / int(batch.mask.sum())}
     return {
         **step_metrics.means(),
@@ -238,7 +242,7 @@ def compute_columns(
     old_log_probs, reference = models.old_log_probs(), models.reference_log_probs()
     values = models.values()
     advantages, returns = compute_advantages(recipe.advantage, batch, values)
-    advantages = advantages * recipe.filter.advantage_factor(kept)
+    advantages = advantages * recipe.filter.advantage_factor(kept) * batch.weights[:, None]
     corrected, metrics = correct_gap(recipe.correction, advantages, old_log_probs, batch)
     columns = {"advantages": corrected, "old_log_probs": old_log_probs}
     optional = optional_columns(recipe.loss, recipe.correction)

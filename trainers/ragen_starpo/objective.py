@@ -142,7 +142,8 @@ def number_sequences(settings: LossSettings, batch: TokenBatch) -> Tensor:
 
 def find_trained_tokens(settings: LossSettings, batch: TokenBatch) -> Tensor:
     """Return (sequences, tokens) 1 on sampled tokens that are trained on."""
-    return batch.mask * (1 - batch.cut) if settings.mask_truncated else batch.mask
+    trained = batch.mask * (1 - batch.cut) if settings.mask_truncated else batch.mask
+    return trained * (1 - batch.void)[:, None] if settings.mask_void_turns else trained
 
 
 def policy_contribution(

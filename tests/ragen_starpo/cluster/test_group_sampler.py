@@ -24,16 +24,20 @@ def sampler(monkeypatch):
     from ragen_starpo.cluster.group_sampler import GroupSampler
     from ragen_starpo.recipes.sections import FilterSettings
 
-    def sample(partition, *groups):
+    def sample(partition, *groups, **attributes):
         queue = {}
-        for number, ended in enumerate(groups):
+
+        def add(number, ended):
             uid = uid_of(7, number)
             status = "failure" if None in ended else "finished"
             queue[uid] = ({"is_prompt": True, "status": status, "global_steps": 7}, None)
             for rollout, one in enumerate(ended):
                 if one is not None:
                     queue[f"{uid}_{rollout}_0"] = ({"status": "success"}, pickle.dumps(one))
-        sample.queue = queue
+
+        for number, ended in enumerate(groups):
+            add(number, ended)
+        sample.queue, sample.add = queue, add
         monkeypatch.setattr(
             transfer_queue,
             "kv_list",
@@ -54,6 +58,7 @@ def sampler(monkeypatch):
             max_off_policy_threshold=None,
             max_off_policy_strategy="drop",
         )
+        vars(made).update(attributes)
         return made, made.sample(7, partition, len(groups))[0]
 
     return sample
@@ -67,6 +72,23 @@ def test_groups_with_failures_leave_the_queue(sampler):
     wanted = [f"{uid_of(7, number)}_{rollout}_0" for number in (0, 3) for rollout in (0, 1)]
     assert rows.keys == wanted
     assert list(sampler.queue) == wanted
+
+
+def test_further_groups_are_waited_for_and_stand_for_the_replaced(sampler):
+    groups = [group(0, "Bandit-v0", 1.0, 1.0), group(1, "Bandit-v0", 0.0, 1.0)]
+    asked = []
+
+    def refill(played):
+        asked.append([one.group for one in played])
+        if len(asked) == 1:
+            sampler.add(2, group(2, "Bandit-v0", 0.0, 0.5))
+        return len(asked) == 1
+
+    made, rows = sampler(TRAIN, *groups, refill=refill, replaced={0})
+    assert asked == [[0, 0, 1, 1], [0, 0, 1, 1, 2, 2]]
+    assert [one.group for one in made.played] == asked[1]
+    assert [one.group for one in made.kept] == [1, 1, 2, 2]
+    assert list(sampler.queue) == rows.keys
 
 
 def test_no_group_is_left(sampler):

@@ -104,6 +104,8 @@ def test_settings_and_defaults(written):
         ("rollouts.samples=1", "filter.strategy: top-k compares the returns of a group, which nee"),
         ("advantage.estimator=bi-level-gae", "bi-level-gae needs each turn's reward; set turn"),
         ("advantage.estimator=gigpo", "gigpo needs each turn's reward; set turn"),
+        ("rollouts.refills=-1", "rollouts.refills: is at least 0, got -1"),
+        ("filter.reweight=softly", "filter.reweight: Input should be 'none', 'deviation' or 'var"),
         ("loss.aggregation=seq-mean-token-sum-norm", "loss.horizon: seq-mean-token-sum-norm div"),
         ("loss.policy=gpso", "loss.policy: unknown loss 'gpso'; did you mean gspo?"),
         ("loss.sequence=turn", "loss.sequence: ppo compares tokens, not sequences; remove it"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import ray
@@ -36,8 +37,9 @@ class GroupSampler(ReplayBuffer):
     Of the latest sample, `played` has the trajectories before the filter, by group and rollout,
     without failed groups; `kept` those that the filter keeps, in the order of the returned
     rows, of which each has one per sequence; `error` the first failed episode's error. `playing`
-    are the unfinished calls of the processes that play. Its `sampler_kwargs` are the settings of
-    a `FilterSettings`.
+    are the unfinished calls of the processes that play. `refill` begins further groups, given
+    the complete ones so far, and returns their number; `replaced` are the groups in whose place
+    they are. Its `sampler_kwargs` are the settings of a `FilterSettings`.
     """
 
     def __init__(self, sampler_kwargs: Any, **settings: Any) -> None:
@@ -47,6 +49,8 @@ class GroupSampler(ReplayBuffer):
         self.kept: list[TokenTrajectory] = []
         self.error: str | None = None
         self.playing: list[Any] = []
+        self.refill: Callable[[Sequence[TokenTrajectory]], int] = lambda _: 0
+        self.replaced: Collection[int] = ()
 
     def sample(
         self,
@@ -60,27 +64,28 @@ class GroupSampler(ReplayBuffer):
         user's mistake, no group is left, or a held-out episode failed. An error of a process that
         plays is raised, as when it was killed. `batch_size` is the number of groups.
         """
-        since = 0.0
+        is_training = partition_id == TRAIN
         while True:
-            self._sync_metadata_from_transfer_queue()  # type: ignore[no-untyped-call]
-            over = (*self.finished_keys[partition_id], *self.failure_keys[partition_id])
-            if len(over) >= batch_size:
+            self._wait(partition_id, batch_size)
+            ended = self._collect_episodes(partition_id)
+            keys = list(ended)
+            raise_mistakes(ended.values())
+            self.error = first_error(ended.values())
+            if not is_training and self.error is not None:
+                raise UserError(
+                    f"a held-out episode ended in an error, {self.error}; fix it, then run the "
+                    "same command to continue",
+                    exit_code=1,
+                )
+            whole = complete_groups(list(ended.values()), [_group(key) for key in keys])
+            further = self.refill(list(whole.values())) if is_training else 0
+            if not further:
                 break
-            self._raise_errors()
-            since = self._wait_for_next_poll(partition_id, since)
-        ended = self._collect_episodes(partition_id)
-        keys, is_training = list(ended), partition_id == TRAIN
-        raise_mistakes(ended.values())
-        self.error = first_error(ended.values())
-        if not is_training and self.error is not None:
-            raise UserError(
-                f"a held-out episode ended in an error, {self.error}; fix it, then run the "
-                "same command to continue",
-                exit_code=1,
-            )
-        whole = complete_groups(list(ended.values()), [_group(key) for key in keys])
+            batch_size += further
         self.played = list(whole.values())
-        kept = select_rollouts(self._filter, self.played) if is_training else [True] * len(whole)
+        kept = [True] * len(whole)
+        if is_training:
+            kept = select_rollouts(self._filter, self.played, self.replaced)
         places = [place for place, keep in zip(whole, kept, strict=True) if keep]
         self.kept = [whole[place] for place in places]
         rows = [
@@ -94,6 +99,16 @@ class GroupSampler(ReplayBuffer):
         fraction = len(places) / len(whole)
         meta = KVBatchMeta(partition_id=partition_id, keys=rows, tags=tags)
         return meta, {"filter/kept": fraction}
+
+    def _wait(self, partition_id: str, groups: int) -> None:
+        since = 0.0
+        while True:
+            self._sync_metadata_from_transfer_queue()  # type: ignore[no-untyped-call]
+            over = (*self.finished_keys[partition_id], *self.failure_keys[partition_id])
+            if len(over) >= groups:
+                return
+            self._raise_errors()
+            since = self._wait_for_next_poll(partition_id, since)
 
     def _raise_errors(self) -> None:
         """Raise the error of a process that plays and has ended: its groups will never finish."""

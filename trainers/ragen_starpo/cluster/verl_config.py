@@ -47,7 +47,7 @@ _REPLACEMENTS = {
     "norm_adv_by_std_in_grpo": "advantage.estimator=dr-grpo",
     "gamma": "advantage.gamma",
     "lam": "advantage.lam",
-    "filter_groups": "filter.strategy",
+    "filter_groups": "filter.strategy and rollouts.refills",
     "rollout_is": "correction.level",
     "rollout_is_threshold": "correction.threshold",
     "rollout_rs": "correction.reject",

@@ -33,7 +33,8 @@ from ragen_starpo.local.run import MEMORY, TrainingDirectory
 from ragen_starpo.local.train import resume_run
 from ragen_starpo.local.validation import held_out_metrics
 from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
-from ragen_starpo.rollout.trajectory import TokenBatch
+from ragen_starpo.rollout.refills import Refills
+from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 _WORKERS = {
     Role.ActorRollout: PolicyWorker,
@@ -207,13 +208,21 @@ class VerlTrainer(PPOTrainerSync):
         self.replay_buffer.playing += calls
 
     def _end(self, number: int) -> QueuedRollouts:
-        """Wait for the rollouts of an iteration, and filter them."""
-        count = self.recipe.rollouts.instances
-        rows, _ = self.replay_buffer.sample(number, TRAIN, count)
+        """Wait for the rollouts of an iteration and its refills, and filter them."""
+        buffer, refills = self.replay_buffer, Refills(self.recipe, number)
+
+        def refill(played: Sequence[TokenTrajectory]) -> int:
+            specs = refills.begin_round(played)
+            if specs:
+                self._submit(specs, number, TRAIN, self.learner.settings.temperature)
+            return len({spec.group for spec in specs})
+
+        buffer.refill, buffer.replaced = refill, refills.replaced
+        rows, _ = buffer.sample(number, TRAIN, self.recipe.rollouts.instances)
         if not self.recipe.cluster.ahead:
             self.checkpoint_manager.sleep_replicas()
-        buffer = self.replay_buffer
-        return QueuedRollouts(buffer.played, buffer.kept, buffer.error, rows)
+        replaced = len(refills.replaced)
+        return QueuedRollouts(buffer.played, buffer.kept, buffer.error, rows, replaced=replaced)
 
     def _init_dataloader(self) -> None:
         """Set the number of iterations only: the recipe decides the instances."""

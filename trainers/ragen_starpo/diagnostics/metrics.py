@@ -19,10 +19,17 @@ _PER_STEP = ("loss", "grad_norm", "lr")
 
 
 def iteration_metrics(
-    recipe: Recipe, trajectories: Sequence[TokenTrajectory], scales: Mapping[str, float]
+    recipe: Recipe,
+    trajectories: Sequence[TokenTrajectory],
+    scales: Mapping[str, float],
+    replaced: int = 0,
 ) -> dict[str, float]:
-    """Return the metrics of all rollouts, at least one, by `rollout/NAME`; `scales` by env id."""
-    metrics = rollout_metrics(trajectories, recipe.rollouts.instances)
+    """Return the metrics of all rollouts, at least one, by `rollout/NAME`; `scales` by env id.
+
+    `replaced` is the number of groups whose returns did not differ and that others have replaced.
+    The others are among the rollouts too.
+    """
+    metrics = rollout_metrics(trajectories, recipe.rollouts.instances + replaced)
     metrics |= environment_metrics(recipe.envs, trajectories, scales)
     if recipe.shaping.overlong_buffer:
         most = recipe.rollouts.max_tokens
@@ -31,6 +38,10 @@ def iteration_metrics(
             for trajectory in trajectories
             for turn in trajectory.turns
         )
+    if recipe.loss.mask_void_turns:
+        metrics["void"] = _mean(float(trajectory.is_void) for trajectory in trajectories)
+    if recipe.rollouts.refills:
+        metrics["replaced"] = replaced
     return {f"rollout/{name}": value for name, value in metrics.items()}
 
 

@@ -19,6 +19,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, rollout_specs
+from ragen_starpo.rollout.refills import Refills
 from ragen_starpo.rollout.selection import LOG, Ended, FailedEpisode, complete_groups, first_error
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, sampled_of
 
@@ -52,9 +53,23 @@ class Actor:
         """Sample with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
 
-    def rollouts(self, iteration: int, temperature: float) -> list[TokenTrajectory]:
+    def rollouts(
+        self, iteration: int, temperature: float, refills: Refills | None = None
+    ) -> list[TokenTrajectory]:
         """Play an iteration's rollouts without groups of a failed episode, or raise UserError."""
-        specs = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
+        specs: list[RolloutSpec] = []
+        ended: list[Ended] = []
+        whole: list[TokenTrajectory] = []
+        following = rollout_specs(self._envs, self._rollouts, self._seed, iteration)
+        while following:
+            specs += following
+            ended += self._play(following, temperature)
+            whole = list(complete_groups(ended, [spec.group for spec in specs]).values())
+            following = refills.begin_round(whole) if refills else []
+        self.error = first_error(ended)
+        return whole
+
+    def _play(self, specs: Sequence[RolloutSpec], temperature: float) -> list[Ended]:
         begun: dict[RolloutSpec, Episode] = {}
 
         def begin(spec: RolloutSpec) -> TokenEpisode:
@@ -72,8 +87,7 @@ class Actor:
                 self._factory.end(begun[spec])
             elif spec in begun:
                 self._factory.give_up(begun[spec])
-        self.error = first_error(ended)
-        return list(complete_groups(ended, [spec.group for spec in specs]).values())
+        return ended
 
 
 def play(

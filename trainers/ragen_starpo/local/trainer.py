@@ -18,6 +18,7 @@ from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.validation import validate
 from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.refills import Refills
 from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -89,10 +90,11 @@ class Trainer:
     def play(self, number: int, clock: Clock) -> Rollouts:
         """Play the rollouts of an iteration and filter them."""
         with clock.measure("rollouts"):
-            played = self._actor.rollouts(number, self.settings.temperature)
-        is_kept = select_rollouts(self.recipe.filter, played)
+            refills = Refills(self.recipe, number)
+            played = self._actor.rollouts(number, self.settings.temperature, refills)
+        is_kept = select_rollouts(self.recipe.filter, played, refills.replaced)
         kept = [rollout for rollout, keep in zip(played, is_kept, strict=True) if keep]
-        return Rollouts(played, kept, self._actor.error)
+        return Rollouts(played, kept, self._actor.error, replaced=len(refills.replaced))
 
     def log_probs(self, batch: TokenBatch) -> Tensor:
         """Return log-probabilities of sampled tokens under the current policy."""

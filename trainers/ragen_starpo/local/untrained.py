@@ -12,9 +12,9 @@ NO_STEPS = (
     "that sometimes succeeds, or raise rollouts.samples or rollouts.temperature"
 )
 NO_TOKENS = (
-    "No step was taken, as rollouts.max_tokens cut all responses that the filter kept, and "
-    "loss.mask_truncated trains on none of them; raise rollouts.max_tokens, or set "
-    "loss.mask_truncated=false"
+    "No step was taken, as every response that the filter kept was cut by rollouts.max_tokens or "
+    "is of an episode with a turn without an action, and loss.mask_truncated or "
+    "loss.mask_void_turns trains on none of them; raise rollouts.max_tokens, or set these to false"
 )
 
 

@@ -40,6 +40,22 @@ def _check_groups(recipe: Recipe) -> Iterator[str]:
             f"filter.strategy: {strategy} compares the returns of a group, which "
             "needs two rollouts; set filter.strategy=all, or raise rollouts.samples"
         )
+    estimator = ESTIMATORS.find(recipe.advantage.estimator)
+    compares = (
+        ("rollouts.refills", rollouts.refills > 0, "refills=0"),
+        ("filter.reweight", recipe.filter.reweight != "none", "reweight=none"),
+        (
+            "advantage.estimator",
+            estimator.whole_returns and estimator.credit == "turn",
+            "another one",
+        ),
+    )
+    for name, is_set, other in compares:
+        if is_set and rollouts.samples < 2:
+            yield (
+                f"{name}: it compares the rollouts of a group, which needs two; set {other}, or "
+                "raise rollouts.samples"
+            )
 
 
 def _check_mixture(recipe: Recipe) -> Iterator[str]:

@@ -44,8 +44,12 @@ from ragen_starpo.recipes.sections import (
 
 _LATER = {
     "advantage": ("settings",),
-    "filter": ("settings",),
-    "loss": ("settings", "policy", "kl_ratio", "mask_truncated", "sequence"),
+    "rollouts": ("refills",),
+    "filter": ("settings", "reweight"),
+    "loss": (
+        *("settings", "policy", "kl_ratio", "mask_truncated", "sequence"),
+        "mask_void_turns",
+    ),
     "correction": ("reject", "reject_low", "reject_high"),
     "shaping": ("overlong_buffer", "overlong_penalty"),
 }

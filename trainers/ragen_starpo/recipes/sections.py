@@ -23,7 +23,9 @@ from ragen_starpo.algorithms.registry import (
     KLEstimator,
 )
 
-GroupScore: TypeAlias = Literal["deviation", "variance", "reward", "length", "entropy"]
+GroupScore: TypeAlias = Literal[
+    "deviation", "variance", "reward", "length", "entropy", "entropy_variance"
+]
 
 # Error lines quote the description of a bound.
 Count: TypeAlias = Annotated[int, Field(ge=1, description="at least 1")]
@@ -82,6 +84,9 @@ class RolloutSettings:
             None; `none`, which is 0; or a number. With a limit, each turn is a separate sequence.
         retries: Maximum restarts of a failed episode, with the same instance, noise and seed,
             before its group is dropped.
+        refills: Maximum rounds of further prompts in place of groups whose returns do not differ
+            (dynamic sampling; DAPO, arXiv 2503.14476, section 3.2), see
+            `ragen_starpo.rollout.refills`.
     """
 
     instances: Count = 8
@@ -91,6 +96,7 @@ class RolloutSettings:
     context: Count | None = None
     history: Annotated[History, BeforeValidator(_parse_history)] = None
     retries: NonNegative = 1
+    refills: NonNegative = 0
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -154,8 +160,9 @@ class FilterSettings:
         amount: The fraction, above 0 and at most 1.
         groups: Number of groups that `top-k` keeps, instead of a fraction.
         score: Score of a group: the standard deviation of its returns (RAGEN-2's code calls it
-            their variance); their variance; their mean; the mean number of sampled tokens; or the
-            mean of the negative log-probabilities, which estimates the entropy.
+            their variance); their variance; their mean; the mean number of sampled tokens; the
+            mean of the negative log-probabilities, which estimates the entropy; or the variance
+            of this estimate among its rollouts.
         keep: Keep the groups of the largest or the smallest scores; `min-p` then keeps those of at
             most the smallest score divided by `amount`.
         slack: Amount that `top-p` subtracts from the sum to reach; if nothing is left, no group is
@@ -165,6 +172,9 @@ class FilterSettings:
         loss_scale: Factor of the advantages: the fraction of trajectories that is kept, its square
             root, or none.
         settings: The filter's own settings by name, for one that has any.
+        reweight: Multiply the advantages of a kept group by the standard deviation of its returns
+            or by their variance, divided by the mean over the kept groups of its environment: a
+            soft filter.
     """
 
     strategy: Annotated[str, AfterValidator(FILTERS.check)] = "top-k"
@@ -176,6 +186,7 @@ class FilterSettings:
     slack: Weight = 0.0
     loss_scale: Literal["none", "linear", "sqrt"] = "none"
     settings: OwnSettings = field(default_factory=dict)
+    reweight: Literal["none", "deviation", "variance"] = "none"
 
     def __post_init__(self) -> None:
         strategy = FILTERS.find(self.strategy)
@@ -225,6 +236,8 @@ class LossSettings:
         mask_truncated: Train on no token of a response that `rollouts.max_tokens` cut.
         sequence: Tokens that `gspo` takes for one sequence: all of a `trajectory`, or those of a
             `turn`.
+        mask_void_turns: Train on no token of a trajectory that has a turn without a valid action
+            (SimpleTIR, arXiv 2509.02479). Its return stays in the baseline of its group.
     """
 
     clip_low: ShareBelowOne = 0.2
@@ -241,6 +254,7 @@ class LossSettings:
     kl_ratio: bool = False
     mask_truncated: bool = False
     sequence: Literal["trajectory", "turn"] = "trajectory"
+    mask_void_turns: bool = False
 
     def __post_init__(self) -> None:
         LOSSES.find(self.policy).check(self)

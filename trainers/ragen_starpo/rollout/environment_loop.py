@@ -208,7 +208,8 @@ class TokenEpisode:
         form, state = self._episode.env.response_format, self._read_state(self._episode.env)
         self._episode.take(self._chat.reader.read(completion, form, self.ids[:prompt]))
         record = self._episode.last_turn
-        self._turns.append(Turn(tuple(self.observed), sampled, self._shaped(record), state))
+        reward, is_void = self._shaped(record), not record.actions
+        self._turns.append(Turn(tuple(self.observed), sampled, reward, state, is_void))
         if self.is_over:
             return
         if self._split:

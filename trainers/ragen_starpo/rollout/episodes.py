@@ -29,7 +29,7 @@ from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
 from ragen_starpo.rollout.own_reward import OwnReward
 from ragen_starpo.rollout.shaping import make_reward
 
-_INSTANCES_A_SEED = 1 << 32
+INSTANCES_A_SEED = 1 << 32
 _NO_CONTEXT = 1 << 20
 """Context of a model whose configuration names none."""
 
@@ -58,7 +58,7 @@ def rollout_specs(
     twice as many instances.
     """
     names = [env_id(env) for env in envs]
-    played, first = iteration * rollouts.instances, seed * _INSTANCES_A_SEED
+    played, first = iteration * rollouts.instances, seed * INSTANCES_A_SEED
     # The cycle of environments continues from the iteration before, so shares stay exact.
     numbers = range(played, played + rollouts.instances)
     return [

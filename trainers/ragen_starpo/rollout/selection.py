@@ -6,7 +6,7 @@ Episodes that end in an error are restarted, and finally dropped with their grou
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -41,13 +41,15 @@ Ended: TypeAlias = TokenTrajectory | FailedEpisode
 
 
 def select_rollouts(
-    settings: FilterSettings, trajectories: Sequence[TokenTrajectory]
+    settings: FilterSettings,
+    trajectories: Sequence[TokenTrajectory],
+    replaced: Collection[int] = (),
 ) -> list[bool]:
     """Return for each rollout of an iteration whether it is trained on.
 
     Groups are kept as a whole, except for rollouts without a sampled token. Each environment is
-    filtered separately: returns have different units, and the largest would win. UserError if
-    no rollout has a sampled token.
+    filtered separately: returns have different units, and the largest would win. Groups that
+    others have replaced are not kept. UserError if no rollout has a sampled token.
     """
     if not any(rollout.turns for rollout in trajectories):
         raise UserError(
@@ -55,8 +57,10 @@ def select_rollouts(
             "model takes more, lower rollouts.max_tokens, or choose a model of a longer context"
         )
     kept = [False] * len(trajectories)
-    for env in dict.fromkeys(rollout.record.env for rollout in trajectories):
-        places = [n for n, rollout in enumerate(trajectories) if rollout.record.env == env]
+    for places in _by_environment(trajectories):
+        places = [place for place in places if trajectories[place].group not in replaced]
+        if not places:
+            continue
         rollouts = [trajectories[place] for place in places]
         groups = torch.tensor([rollout.group for rollout in rollouts])
         measure = _measure(settings.score, rollouts)
@@ -66,16 +70,54 @@ def select_rollouts(
     return kept
 
 
+def _by_environment(trajectories: Sequence[TokenTrajectory]) -> list[list[int]]:
+    """Return the places of each environment's trajectories."""
+    places: dict[str, list[int]] = {}
+    for place, trajectory in enumerate(trajectories):
+        places.setdefault(trajectory.record.env, []).append(place)
+    return list(places.values())
+
+
+def weigh_groups(
+    settings: FilterSettings, trajectories: Sequence[TokenTrajectory]
+) -> tuple[list[TokenTrajectory], dict[str, float]]:
+    """Return trajectories with the weights of their groups, and metrics, see `FilterSettings`.
+
+    A group's weight is the standard deviation of its returns or its square, divided by the mean
+    over the groups of its environment; 1 if that mean is 0. The metric `filter/effective` is the
+    effective number of groups as a fraction of them, 1 for equal weights.
+    """
+    if settings.reweight == "none" or not trajectories:
+        return list(trajectories), {}
+    weighted, by_group = list(trajectories), []
+    for places in _by_environment(trajectories):
+        rollouts = [trajectories[place] for place in places]
+        index, count = group_index(torch.tensor([rollout.group for rollout in rollouts]))
+        weights = group_std(scores_of(rollouts), index, count)
+        if settings.reweight == "variance":
+            weights = weights.square()
+        mean = weights.mean()
+        weights = torch.where(mean > 0, weights / mean, 1.0)
+        by_group.append(weights)
+        for place, weight in zip(places, weights[index].tolist(), strict=True):
+            weighted[place] = replace(trajectories[place], weight=weight)
+    every = torch.cat(by_group)
+    return weighted, {"filter/effective": float(every.mean().square() / every.square().mean())}
+
+
 def select_groups(
     settings: FilterSettings, scores: Tensor, groups: Tensor, measure: Tensor | None = None
 ) -> Tensor:
     """Apply a group filter; return (trajectories,) True where trained on, equal within a group.
 
-    A group's score is the mean of `measure`, (trajectories,), or the spread of its returns.
+    A group's score is the mean of `measure`, (trajectories,), or the spread of its returns; for
+    `entropy_variance` the variance of `measure`.
     """
     index, count = group_index(groups)
     stds = group_std(scores, index, count)
-    if measure is not None:
+    if measure is not None and settings.score == "entropy_variance":
+        group_scores = group_std(measure, index, count).square()
+    elif measure is not None:
         group_scores = group_mean(measure, index, count)
     else:
         group_scores = stds if settings.score == "deviation" else stds.square()

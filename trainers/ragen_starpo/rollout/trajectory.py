@@ -45,13 +45,15 @@ class Turn:
 
     `observed` are the ids since the last response: the prompt, or the observation with the text
     of the chat template around it. With a limited history, the whole prompt. `state` is the
-    environment's before the response; None unless the estimator compares states.
+    environment's before the response; None unless the estimator compares states. `is_void` is True
+    for a turn without a valid action.
     """
 
     observed: tuple[int, ...]
     sampled: Sampled
     reward: float
     state: Hashable = None
+    is_void: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ class TokenTrajectory:
 
     `group` is the number of the instance in the iteration. With `split`, each turn is a
     separate sequence, as with a limited history. `begun_anew` counts restarts after an error.
+    `weight` is a factor of its advantages.
     """
 
     group: int
@@ -119,6 +122,12 @@ class TokenTrajectory:
     record: EpisodeRecord
     split: bool = False
     begun_anew: int = 0
+    weight: float = 1.0
+
+    @property
+    def is_void(self) -> bool:
+        """Whether a turn has no valid action."""
+        return any(turn.is_void for turn in self.turns)
 
     @property
     def sequences(self) -> tuple[TokenSequence, ...]:
@@ -147,6 +156,8 @@ class TokenBatch:
             that of the last token.
         log_probs: (sequences, tokens) of the engine, 0 where the mask is 0.
         cut: (sequences, tokens) 1 on the tokens of responses that the limit of tokens cut.
+        void: (sequences,) 1 for trajectories with a turn without a valid action.
+        weights: (sequences,) factors of the trajectories' advantages.
         turn_rewards: (sequences, turns) shaped rewards of all turns of the trajectory; 0 after its
             last turn.
         states: (sequences, turns) number of the state that each turn of the trajectory began in,
@@ -163,6 +174,8 @@ class TokenBatch:
     turns: Tensor
     log_probs: Tensor
     cut: Tensor
+    void: Tensor
+    weights: Tensor
     turn_rewards: Tensor
     states: Tensor
     scores: Tensor
@@ -215,6 +228,8 @@ def batch_of(trajectories: Sequence[TokenTrajectory], pad: int) -> TokenBatch:
         turns=_pad_rows([row + row[-1:] * (width - len(row)) for row in numbers], width, 0),
         log_probs=_pad_rows([row.log_probs for row in rows], width, 0, torch.float32),
         cut=_pad_rows([row.cut for row in rows], width, 0),
+        void=torch.tensor([int(trajectory.is_void) for trajectory in trajectories])[of],
+        weights=torch.tensor([trajectory.weight for trajectory in trajectories])[of],
         turn_rewards=torch.tensor(turn_rewards, dtype=torch.float32)[of],
         states=torch.tensor(states, dtype=torch.int64)[of],
         scores=scores_of(trajectories)[of],
