@@ -29,9 +29,9 @@ SETTINGS = {
     "mini_batch": 4,
     "micro_batch": 2,
     "checkpoint_every": 2,
-    "rollouts": {"instances": 4, "samples": 3, "max_tokens": 24},
-    "advantage": {"estimator": "grpo"},
-    "filter": {"strategy": "top-k", "amount": 0.5, "loss_scale": "sqrt"},
+    "rollouts": {"instances": 4, "samples": 3, "max_tokens": 24, "refills": 1},
+    "advantage": {"estimator": "gigpo", "credit": "turn"},
+    "filter": {"strategy": "top-k", "amount": 0.5, "loss_scale": "sqrt", "reweight": "deviation"},
     "loss": {"kl": 0.01},
     "optimiser": {"learning_rate": 1e-3, "warmup_steps": 2},
     "validation": {"every": 2, "instances": 6},
@@ -120,6 +120,7 @@ def test_a_run_is_that_of_one_process(typed, warm, tmp_path, capsys):
     assert min(line["rollout/shaping"] for line in lines(local)) < 0
     kept = [line["filter/kept"] for line in lines(local)]
     assert 0 < min(kept) < 1
+    assert max(line["rollout/replaced"] for line in lines(local)) > 0
     # Rows are packed in the one and padded in the other, the reference's included.
     packed = {**settings, "cluster": {"packing": "on"}}
     recipe, out = write(packed, warm, tmp_path), tmp_path / "run"

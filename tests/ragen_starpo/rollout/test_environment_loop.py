@@ -38,6 +38,7 @@ def test_an_episode_of_the_oracle(family, env, ends_itself):
     found = on_tokens.trajectory()
     assert found.record.turns[-1].reward == found.turns[-1].reward
     assert all(turn.format_is_valid for turn in found.record.turns)
+    assert not found.is_void
     sent = chat.render(conversation(observations[:-1], answers[:-1], "think"))
     before_last = [*whole(found).ids[: -len(found.turns[-1].sampled.ids)]]
     assert before_last == chat.tokenizer(sent, add_special_tokens=False)["input_ids"]
@@ -66,6 +67,7 @@ def played(chat, end, history, turns=5):
         answers.append("".join(letters))
         observations.append(episode.observation)
     assert len(answers) == turns
+    assert all(turn.is_void for turn in on_tokens.trajectory().turns)
     return on_tokens.trajectory(), sent
 
 
