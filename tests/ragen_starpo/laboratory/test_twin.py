@@ -68,6 +68,8 @@ def batch_of_seed(rollouts, kept, seed):
         groups=rollouts.groups[seed][rows],
         trajectories=torch.arange(count),
         cut=torch.zeros_like(mask),
+        void=torch.zeros(count, dtype=torch.int64),
+        weights=torch.ones(count),
     )
 
 
