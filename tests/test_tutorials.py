@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 NEEDS_VERL = pytest.mark.skipif(sys.version_info >= (3, 13), reason="verl 0.9 is for Python < 3.13")
 
 
+@pytest.mark.xdist_group("tutorials")  # groups begin first, and half a minute is long at the end
 @pytest.mark.parametrize("name", ["environment", "submit", pytest.param("train", marks=NEEDS_VERL)])
 def test_a_tutorial_does_what_it_says(name, tmp_path):
     follow(f"tutorials/{name}.md", tmp_path)
@@ -27,7 +28,7 @@ def test_a_page_does_what_it_says(page, tmp_path):
 
 @pytest.mark.xdist_group("language-model")
 def test_a_hosted_model_is_evaluated_as_the_tutorial_says(tmp_path):
-    with llama.running() as url:
+    with llama.running(cache=True) as url:  # whose prompts begin alike
         follow("tutorials/hosted-model.md", tmp_path, OPENAI_BASE_URL=url, OPENAI_API_KEY="none")
 
 

@@ -229,6 +229,8 @@ def _keep_stop(mark: re.Match[str]) -> str:
 
 def _split(text: str, marks: ThinkingMarks, stop: str) -> tuple[str, list[str]]:
     """Return the text without thoughts, at least up to the end of the answer, and the thoughts."""
+    if not marks.may_be_in(text):
+        return text, []
     visible: list[str] = []
     thoughts: list[str] = []
     start, end, thinking, answering = 0, len(text), False, False

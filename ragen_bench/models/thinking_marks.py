@@ -59,6 +59,11 @@ class ThinkingMarks:
         groups = [f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items()]
         return re.compile("|".join([*groups, f"(?P<stop>{STOP})"]))
 
+    def may_be_in(self, text: str) -> bool:
+        """Return whether a text may have a mark; faster than `pattern`, which is slow."""
+        texts = self.begin, self.end, self.answer, self.answer_end, "<think>", "</think>", STOP
+        return bool(self.patterns) or any(mark in text for mark in texts if mark)
+
     def opening(self, prompt: str) -> str:
         """Return the thought that a prompt opens, or opens and closes, for the model; or ""."""
         place = max(prompt.rfind(begin) for begin in {self.begin, "<think>"})

@@ -234,7 +234,8 @@ def _play_episodes(
     """Return the episodes of a player, which are the same in every process."""
     tasks = [Task(env, split, index, sample) for index in indices for sample in range(_SAMPLES)]
     make = partial(make_env, draw=draw)
-    played = play(tasks, pair_with_rule(model, env), _SAMPLING, "plain", make=make)
+    # Scripted players read the environment, so their conversations need no history.
+    played = play(tasks, pair_with_rule(model, env), _SAMPLING, "plain", 0, make=make)
     return [drop_texts(ended.record) for ended in played if ended.record is not None]
 
 

@@ -38,6 +38,7 @@ class Solver:
         self._budget = budget
         self._game = _Game(lake.board, lake.stride - 1, slip)
         self._table: Rates | None = None
+        self._plans: dict[tuple[int, int, int], list[int]] = {}
 
     def success_rate(self, square: int, turns: int, actions: int) -> float:
         state = self._game.states.get(square)
@@ -45,6 +46,12 @@ class Solver:
 
     def plan(self, square: int, turns: int, actions: int) -> list[int]:
         """Return the best actions for this turn, the shortest of equally good plans."""
+        state = square, turns, actions
+        if state not in self._plans:
+            self._plans[state] = self._find_plan(*state)
+        return [*self._plans[state]]
+
+    def _find_plan(self, square: int, turns: int, actions: int) -> list[int]:
         best, chosen = -1.0, [0]
         moves = self._game.moves
         beliefs = np.eye(len(moves[0]))[self._game.states[square]][None]

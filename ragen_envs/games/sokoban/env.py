@@ -13,7 +13,7 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.games.sokoban import text
 from ragen_envs.games.sokoban.generator import Generator
 from ragen_envs.games.sokoban.rules import ACTIONS, GAME, Level, move
-from ragen_envs.games.sokoban.solver import solver
+from ragen_envs.games.sokoban.solver import find_plan
 from ragen_envs.games.sokoban.text import (
     CLASSIC,
     NEW,
@@ -174,5 +174,5 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
         return {"ceiling": 1.0, "optimal_length": instance.optimal_length}
 
     def find_best_actions(self) -> tuple[str, ...]:
-        plan = solver(self._level).plan(self._player, self._boxes, self.actions_this_turn)
+        plan = find_plan(self._level, self._player, self._boxes, self.actions_this_turn)
         return tuple(ACTIONS[i] for i in plan) or ACTIONS[:1]

@@ -90,5 +90,11 @@ def solver(level: Level) -> Solver:
     return _small(level) if states <= _KEPT_STATES else _large(level)
 
 
+@lru_cache(maxsize=4096)
+def find_plan(level: Level, player: int, boxes: int, moves: int) -> tuple[int, ...]:
+    """Return the plan of a level's solver, see `Solver.plan`; recent ones are kept."""
+    return tuple(solver(level).plan(player, boxes, moves))
+
+
 _small = lru_cache(maxsize=64)(Solver)
 _large = lru_cache(maxsize=1)(Solver)

@@ -161,12 +161,11 @@ def test_no_calls_make_the_next_request_fail(calling):
     env = gymnasium.make("ragen/Sokoban-v0", response_format="tools").unwrapped
     env.reset(seed=0)
     said = [as_text(calls) for calls in ([ACT], [CUT], [ACT, CUT], [ACT, ACT], [Call("look", {})])]
-    requests = [
-        Request(conversation(["one", "two"], [answer], "tools"), f"key {number}", env)
-        for number, answer in enumerate(said)
-    ]
-    answers = ask_all(model, requests, dataclasses.replace(GREEDY, stop=""))
-    assert all(answer.prompt_tokens > 20 for answer in answers)
+    read = [f"observation {number}" for number in range(len(said) + 1)]
+    # Reading takes most of the time, so one conversation has them all.
+    request = Request(conversation(read, said, "tools"), "key", env)
+    [answer] = ask_all(model, [request], dataclasses.replace(GREEDY, stop="", max_tokens=1))
+    assert answer.prompt_tokens > 20
 
 
 def test_a_template_without_functions_is_refused(gguf):

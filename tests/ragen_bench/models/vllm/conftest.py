@@ -17,7 +17,7 @@ from . import server as serving
 from .place import PYTHON, environment
 from .questions import CONTEXT
 
-RUN = ["evaluate", "--suite", "quick", "--limit", "4", "--max-tokens", "6", "--history", "none"]
+RUN = ["--suite", "quick", "--limit", "4", "--max-tokens", "6", "--history", "none"]
 """Two groups of episodes."""
 SLOTS = ["--concurrency", "2"]
 SIZE = {
@@ -30,22 +30,39 @@ SIZE = {
 _PATIENCE = 540
 
 
+def command_of(model_name):
+    """Return the module and the arguments of the run."""
+    return ("ragen_bench", "evaluate", model_name, *RUN, *SLOTS, "--out", "run")
+
+
 class Starter:
     """A process that has imported vLLM, and its forks: a program in each of some folders."""
 
-    def __init__(self, place, programs):
+    def __init__(self, place):
         self._place = place
-        for name in programs:
-            (place / name).mkdir()
-        told = [
-            [module, [*map(str, arguments)], str(place / name)]
-            for name, (module, *arguments) in programs.items()
-        ]
-        command = [PYTHON, "-m", "tests.ragen_bench.models.vllm.starter", json.dumps(told)]
+        command = [PYTHON, "-m", "tests.ragen_bench.models.vllm.starter"]
         with (place / "log").open("wb") as log:
             self._process = subprocess.Popen(
-                command, env=environment(), stdout=log, stderr=log, start_new_session=True
+                command,
+                env=environment(),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                text=True,
+                start_new_session=True,
             )
+
+    def folder(self, name):
+        """Return the folder of a program, which may start with files."""
+        folder = self._place / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def start(self, name, module, *arguments):
+        """Start a program in its folder."""
+        program = [module, [*map(str, arguments)], str(self.folder(name))]
+        self._process.stdin.write(json.dumps(program) + "\n")
+        self._process.stdin.flush()
 
     def said(self, name):
         """Return what a program has said, or why there is none."""
@@ -67,6 +84,7 @@ class Starter:
     def stop(self):
         """Let the programs end their own processes, and end what is left."""
         self._process.terminate()
+        self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(30)
         with contextlib.suppress(ProcessLookupError):
@@ -117,10 +135,12 @@ def processes(bundled, folder, model_name, port, tmp_path_factory):
     """All of them, begun at once, since they share the imports of half a minute."""
     programs = {
         "answers": ("tests.ragen_bench.models.vllm.answers", folder, "answers.json"),
-        "run": ("ragen_bench", RUN[0], model_name, *RUN[1:], *SLOTS, "--out", "run"),
+        "run": command_of(model_name),
         "server": serving.program(bundled, port),
     }
-    starter = Starter(tmp_path_factory.mktemp("vllm"), programs)
+    starter = Starter(tmp_path_factory.mktemp("vllm"))
+    for name, program in programs.items():
+        starter.start(name, *program)
     yield starter
     starter.stop()
 

@@ -19,4 +19,6 @@ def environment():
         # not tied to a core, since processes beside it would be tied to the same one.
         "OMP_NUM_THREADS": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        # The engine of a server has its imports from the process that forks.
+        "VLLM_WORKER_MULTIPROC_METHOD": "fork",
     }

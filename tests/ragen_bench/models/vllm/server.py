@@ -9,6 +9,7 @@ _OPTIONS = {
     "dtype": "float32",
     "max-model-len": 2048,
     "max-num-seqs": 8,
+    "distributed-executor-backend": "uni",  # else a third process waits by spinning
 }
 PATIENCE = 480
 """Seconds until it has loaded the model."""

@@ -2,12 +2,10 @@
 
 import json
 import shutil
-import subprocess
 
 import pytest
 
-from .conftest import RUN, SLOTS
-from .place import PYTHON, environment
+from .conftest import command_of
 
 pytestmark = pytest.mark.xdist_group("vllm")
 
@@ -31,21 +29,14 @@ def test_the_command_plays_the_suite_and_shows_its_table(finished):
     assert config["model_identity"]["dtype"] == "bfloat16"
 
 
-def test_a_resumed_run_ends_with_the_same_bytes_in_another_process(finished, model_name, tmp_path):
+def test_a_resumed_run_ends_with_the_same_bytes_in_another_process(finished, model_name, processes):
     _, run = finished
     whole = lines(run)
-    shutil.copytree(run, tmp_path / "run")
+    resumed = processes.folder("resumed") / "run"
+    shutil.copytree(run, resumed)
     # The second group has lost episodes, one of them in the middle of its line.
-    (tmp_path / "run" / "episodes.jsonl").write_bytes(b"".join(whole[:9]) + whole[9][:40])
-    done = subprocess.run(
-        [PYTHON, "-m", "ragen_bench", RUN[0], model_name, *RUN[1:], *SLOTS, "--out", "run"],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=540,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "9 episodes are there already" in " ".join(done.stdout.split())
-    assert (tmp_path / "run" / "episodes.jsonl").read_bytes() == b"".join(whole)
+    (resumed / "episodes.jsonl").write_bytes(b"".join(whole[:9]) + whole[9][:40])
+    processes.start("resumed", *command_of(model_name))
+    processes.finish("resumed")
+    assert "9 episodes are there already" in " ".join(processes.said("resumed").split())
+    assert lines(resumed) == whole
