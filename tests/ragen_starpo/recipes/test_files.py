@@ -66,7 +66,7 @@ MAY_CHANGE = {
         *("advantage.estimator", "advantage.credit", "filter.strategy", "filter.amount"),
         *("loss.policy", "loss.sequence", "loss.clip_low", "loss.clip_high", "loss.aggregation"),
         *("loss.kl", "loss.kl_estimator", "loss.entropy"),
-        *("shaping.overlong_buffer", "shaping.format_penalty"),
+        *("shaping.overlong_buffer", "shaping.format_penalty", "rollouts.refills"),
     },
     "loss": {"loss.policy", "loss.settings"},
     "estimator": {"advantage.estimator", "advantage.credit"},
