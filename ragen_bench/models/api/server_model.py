@@ -116,7 +116,7 @@ class OpenAIModel(ServerModel):
 
     async def measure_prompt(self, messages: Sequence[Message]) -> int:
         """Return the length of a conversation, as llama.cpp and vLLM render it."""
-        path, field = _PROMPTS.get(str(self._known_entry().get("owned_by")), ("", ""))
+        path, field = _PROMPTS.get(str((self._entry or {}).get("owned_by")), ("", ""))
         if not path:
             return 0
         switches = {n: self.extra[n] for n in ("chat_template_kwargs",) if n in self.extra}

@@ -181,3 +181,17 @@ def test_a_run_keeps_to_its_record_where_a_text_is_dropped(dropping, tmp_path):
         roles = {body["messages"][0]["role"] for body in dropping.bodies[asked:]}
         assert roles == {"system" if keeps else "user"}
         assert json.loads((out / "run.json").read_text())["model_identity"] == identity
+
+
+@pytest.mark.slow
+def test_llama_cpp_renders_what_is_measured(server):
+    model = model_at(server)
+    model.probe()
+    system, *rest = ASKED[0].messages
+    short, long = (
+        model._loop.run(model.measure_prompt([{**system, "content": content}, *rest]))
+        for content in ("-", "-" * 41)
+    )
+    assert long == short + 40
+    assert not model.drops("system", GREEDY)
+    assert not model.drops("thought", GREEDY)

@@ -64,3 +64,12 @@ def test_the_command_constrains_the_servers_answers(url, tmp_path):
     assert len(turns) >= 4
     assert all(turn["format_is_valid"] and turn["action_is_valid"] for turn in turns)
     assert {turn["finish"] for turn in turns} == {"stop"}
+
+
+def test_the_server_renders_what_is_measured(model):
+    (one,) = short_questions()[:1]
+    model.probe()
+    length = model._loop.run(model.measure_prompt(one.messages))
+    [answer] = ask_all(model, [one], GREEDY)
+    assert length == answer.prompt_tokens > 0
+    assert not model.drops("thought", GREEDY)
