@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -45,10 +45,12 @@ class StandIn:
         warm_starts: Sequence[int],
         seeds: Sequence[int],
         device: str,
+        on_runs: Callable[[int], None] = lambda iterations: None,
     ) -> Runs:
         arm = int(settings[-1].partition("=")[2])
         self.calls.append((arm, len(warm_starts) * len(seeds)))
         pairs = [(start, seed) for start in warm_starts for seed in seeds]
+        on_runs(len(pairs) * iterations)
         levels = [self._level(arm, *pair) for pair in pairs]
         rise = np.minimum(np.arange(iterations) / (iterations / 2), 1)
         success = 30 + np.array(levels)[:, None] + self.gain * rise[None]

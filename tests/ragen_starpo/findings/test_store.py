@@ -82,12 +82,19 @@ def test_a_torn_file_is_named(tmp_path):
 
 def test_progress_has_the_rate_and_what_is_left(tmp_path):
     seen = []
-    run(make_study(claim("up"), claim("down")), tmp_path, StandIn(), seen.append)
-    assert [(one.arm, one.runs) for one in seen[:3]] == [("base", 32), ("up", 32), ("down", 32)]
-    assert seen[0].rate > 0
-    # Two arms of 32 runs and 60 iterations are left.
-    assert seen[0].left == pytest.approx(2 * 32 * 60 / seen[0].rate)
-    assert seen[2].left == 0
+
+    def note(progress):
+        seen.append((progress.arm, progress.runs, progress.finished, progress.done, progress.left))
+        assert progress.total == 3 * 32 * 60
+        assert progress.rate > 0
+
+    run(make_study(claim("up"), claim("down"), looks=(4,)), tmp_path, StandIn(), note)
+    assert [one[:4] for one in seen] == [
+        (arm, 32, finished, 32 * 60 * (number + 1))
+        for number, arm in enumerate(("base", "up", "down"))
+        for finished in (False, True)
+    ]
+    assert seen[0][4] > seen[-1][4] == 0
 
 
 def test_the_memory_is_that_of_the_largest_look():

@@ -39,23 +39,38 @@ class RunArm(Protocol):
         warm_starts: Sequence[int],
         seeds: Sequence[int],
         device: str,
+        on_runs: Callable[[int], None],
     ) -> Runs:
-        """Return the runs' curves and held-out success."""
+        """Return the runs' curves and held-out success.
+
+        `on_runs` is called with the number of seed-iterations done since the last call.
+        """
 
 
-@dataclass(frozen=True)
+@dataclass
 class Progress:
-    """A finished arm and look: its name, its runs, and what this command has done so far.
+    """How far the missing arms of a look are.
 
     Attributes:
-        rate: Seed-iterations per second of this command.
-        left: Seconds for what is missing of this look, by that rate.
+        arm: Name of the arm that is trained.
+        runs: Number of its runs in this look.
+        finished: Whether they are all done.
+        done: Seed-iterations of this look that are done, of all its missing arms.
+        total: Those of the whole look.
+        rate: Seed-iterations per second of this command; 0 before the first.
     """
 
-    arm: str
-    runs: int
-    rate: float
-    left: float
+    arm: str = ""
+    runs: int = 0
+    finished: bool = False
+    done: int = 0
+    total: int = 0
+    rate: float = 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left of this look; None before the first iteration."""
+        return (self.total - self.done) / self.rate if self.rate else None
 
 
 @contextmanager
@@ -114,35 +129,43 @@ def run_study(
     looks: int | None = None,
 ) -> Judgement:
     """Run what a study's open claims still need, look by look, and return its verdicts."""
-    began, done = time.monotonic(), 0
+    began, before = time.monotonic(), 0
+    progress = Progress()
 
     def load(arm: str, seeds: int) -> Runs | None:
         return load_runs(folder, study, arm, seeds)
+
+    def count(iterations: int) -> None:
+        progress.done += iterations
+        progress.rate = (before + progress.done) / max(time.monotonic() - began, 1e-9)
+        on_progress(progress)
 
     while True:
         judgement = judge(study, load, looks)
         if not judgement.missing:
             return judgement
-        sizes = [
-            study.warm_starts * (end - first) * study.iterations_of(arm)
-            for arm, first, end in judgement.missing
-        ]
-        for place, (arm, first, end) in enumerate(judgement.missing):
+        before += progress.done
+        sizes = {arm: study.warm_starts * (end - first) for arm, first, end in judgement.missing}
+        progress.done = 0
+        progress.total = sum(size * study.iterations_of(arm) for arm, size in sizes.items())
+        for arm, first, end in judgement.missing:
+            progress.arm, progress.runs, progress.finished = arm, sizes[arm], False
             file = _file(folder, study, arm, first, end)
-            if not file.exists():  # an equal arm may have been run under another name
-                runs = run_arm(
-                    study.task_of(arm),
-                    study.settings_of(arm),
-                    iterations=study.iterations_of(arm),
-                    warm_starts=range(study.warm_starts),
-                    seeds=range(study.first_seed + first, study.first_seed + end),
-                    device=device,
-                )
-                _write(file, runs)
-                done += sizes[place]
-            rate = done / max(time.monotonic() - began, 1e-9)
-            left = sum(sizes[place + 1 :]) / rate if rate else 0.0
-            on_progress(Progress(arm, study.warm_starts * (end - first), rate, left))
+            if file.exists():  # an arm of this look is equal to one that has just been run
+                count(sizes[arm] * study.iterations_of(arm))
+                continue
+            runs = run_arm(
+                study.task_of(arm),
+                study.settings_of(arm),
+                iterations=study.iterations_of(arm),
+                warm_starts=range(study.warm_starts),
+                seeds=range(study.first_seed + first, study.first_seed + end),
+                device=device,
+                on_runs=count,
+            )
+            _write(file, runs)
+            progress.finished = True
+            on_progress(progress)
 
 
 def needed_memory(study: Study) -> int:
