@@ -28,10 +28,6 @@ PLAN = "plan.json"
 _RECORD = "stages.jsonl"
 
 
-class OtherCommandsError(UserError):
-    """The folder holds other files, or the results of other commands."""
-
-
 @dataclass(frozen=True)
 class Stage:
     """A command, `ragen-train` or `ragen-bench`; paths are relative to the folder it runs in."""
@@ -141,11 +137,9 @@ def _check_plan(folder: Path, plan: Mapping[str, object]) -> None:
     file = folder / PLAN
     if file.exists():
         if read_whole(file) != json.loads(json.dumps(plan)):
-            raise OtherCommandsError(
-                f"{folder} holds the results of other commands; choose another --out"
-            )
+            raise UserError(f"{folder} holds the results of other commands; choose another --out")
         return
     if folder.exists() and any(folder.iterdir()):
-        raise OtherCommandsError(f"{folder} holds other files; choose another --out")
+        raise UserError(f"{folder} holds other files; choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(file, dict(plan))

@@ -1,160 +1,111 @@
-"""A study from its file to its pages, by real commands on next to nothing."""
+"""The commands `study` and `studies`: output, pages, resumption and mistakes."""
 
 import json
-from xml.etree import ElementTree
 
 import pytest
 
+from ragen_bench.errors import UserError
 from ragen_starpo.cli.main import main
-from ragen_starpo.commands import Commands
-from tests.ragen_starpo.commands_here import CommandsHere
-
-pytestmark = pytest.mark.xdist_group("verl")
+from ragen_starpo.cli.study import StudyCommand
+from ragen_starpo.studies.definition import list_studies
+from tests.ragen_starpo.studies.stand_in import StandIn
 
 STUDY = """
 question = "Is {weird} <b>more</b> better?"
-seeds = 2
-test_instances = 4
-
-[settings]
-small = [
-  "envs=['Bandit-v0']", "iterations=2", "rollouts.instances=2", "rollouts.samples=2",
-  "rollouts.max_tokens=14", "validation.every=1", "validation.instances=2", "filter.strategy=all",
-  "records.every=0", "give_up_after=2",
-]
-
-[models.bandit]
-envs = ["Bandit-v0"]
-response_format = "think"
-episodes = 4
-epochs = 1
-
-[arms.grpo]
-rows = "grpo"
-model = "bandit"
-
+iterations = 20
+reference = "base"
+warm_starts = 4
+looks = [1]
+collapse_look = 2
+[task]
+game = "lake"
+size = 3
+groups = 2
+samples = 4
+[arms]
+base = {settings = ["loss.clip_high=0"]}
+up = {settings = ["loss.clip_high=1"]}
 [[claims]]
-text = "The last model solves something."
-source = "this test"
-figure = "test"
-plus = ["grpo"]
-margin = -0.5
-
-[[claims]]
-text = "It reaches what it cannot."
-source = "this test"
-figure = "gain"
-plus = ["grpo"]
-margin = 2.0
+text = "More is better."
+paper = "this test"
+metric = "mean"
+plus = ["up"]
+minus = ["base"]
 """
 
 
+@pytest.fixture
+def laboratory(tmp_path, monkeypatch):
+    stand_in = StandIn({"base": 0.0, "up": 30.0}, noise=0.5)
+
+    def run_arm(*arguments, cache, **settings):
+        assert cache.name == "warm"
+        return stand_in(*arguments, **settings)
+
+    monkeypatch.setattr("ragen_starpo.laboratory.run.run_arm", run_arm)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text(STUDY)
+    return stand_in
+
+
+def test_a_study_is_run_once_and_has_its_pages(tmp_path, capsys, laboratory):
+    assert main(["study", "mine.toml", "--out", "store", "--pages", "pages"]) == 0
+    printed = capsys.readouterr().out
+    assert "mine: 4 runs of up are done" in printed
+    assert "seed-iterations a second" in printed
+    assert "higher" in printed
+    assert "Findings  pages/findings.md" in printed
+    study = json.loads((tmp_path / "pages/findings.json").read_text())["studies"][0]
+    assert study["claims"][0]["verdict"] == "higher"
+    assert len(laboratory.calls) == 2
+    assert main(["study", "mine.toml", "--out", "store"]) == 0
+    assert len(laboratory.calls) == 2
+    assert (tmp_path / "store/findings.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["mine.toml", "--looks", "0"], "--looks must be at least 1, got 0"),
+        (["mine.toml", "--device", "gpu"], "device.*gpu.*cpu"),
+        (["nothing"], "study.*nothing"),
+        (["both.toml"], "both: arms.up: the laboratory does not read monitor.action"),
+    ],
+)
+def test_a_mistake_has_one_line_before_anything_runs(tmp_path, laboratory, arguments, message):
+    wrong = STUDY.replace("loss.clip_high=1", "monitor.action=adapt")
+    (tmp_path / "both.toml").write_text(wrong)
+    device = arguments[-1] if "--device" in arguments else "cpu"
+    looks = 0 if "--looks" in arguments else None
+    names = tuple(arguments[:1])
+    command = StudyCommand(studies=names, out=tmp_path / "store", looks=looks, device=device)
+    with pytest.raises(UserError, match=message):
+        command.run()
+    assert not (tmp_path / "store").exists()
+    assert laboratory.calls == []
+
+
+@pytest.mark.parametrize(("available", "free"), [(False, 0), (True, 1 << 20)])
+def test_a_gpu_that_is_missing_or_too_small_is_named(monkeypatch, laboratory, available, free):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: available)
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (free, free))
+    expected = "mine may need 0.2 GiB" if available else "torch finds no GPU"
+    with pytest.raises(UserError, match=expected):
+        StudyCommand(studies=("mine.toml",), out="store", device="cuda").run()
+    assert laboratory.calls == []
+
+
+def test_studies_are_listed(capsys):
+    assert main(["studies"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in list_studies())
+
+
 @pytest.mark.slow
-def test_a_study_is_run_once_judged_and_gone_on_with(tmp_path, capsys, monkeypatch, request):
+def test_a_study_runs_in_the_laboratory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ragen_starpo.commands.Commands", CommandsHere)
-    (tmp_path / "mine.toml").write_text(STUDY)
-    assert main(["study", "mine.toml", "--out", "mine"]) == 0
-    assert "mine/study.html, mine/study.md, mine/study.json" in capsys.readouterr().out
-    found = json.loads((tmp_path / "mine/study.json").read_text())
-    assert [run["folder"] for run in found["runs"]] == ["runs/grpo/seed-0", "runs/grpo/seed-1"]
-    for run in found["runs"]:
-        assert run["problem"] == ""
-        summary = json.loads((tmp_path / "mine" / run["folder"] / "test/summary.json").read_text())
-        assert run["test"] == {"ragen/Bandit-v0": summary["envs"][0]["success"]}
-        assert summary["envs"][0]["episodes"] == 4
-        analysis = json.loads(
-            (tmp_path / "mine" / run["folder"] / "test/analysis.json").read_text()
-        )
-        of_plans = analysis["envs"][0]["reasoning"]["plans"]["agreement"]
-        assert run["figures"]["agreement"] == of_plans
-        assert (tmp_path / "mine" / run["folder"] / "before/analysis.json").exists()
-        before = json.loads((tmp_path / "mine" / run["folder"] / "before/summary.json").read_text())
-        start = before["envs"][0]["success"]
-        assert run["figures"]["test_start"] == start
-        assert run["gains"] == {"ragen/Bandit-v0": summary["envs"][0]["success"] - start}
-    last = [run["figures"]["last"] for run in found["runs"]]
-    (arm,) = found["arms"]
-    assert arm["figures"]["last"]["mean"] == pytest.approx(sum(last) / 2)
-    assert [point[0] for point in arm["curves"]["val/success"]] == [-1, 0, 1]
-    assert found["claims"][1]["differences"] == [
-        run["figures"]["last"] - run["figures"]["start"] for run in found["runs"]
-    ]
-    assert (tmp_path / "mine/study.md").read_text().startswith("# Is {weird} \\<b\\>more")
-    picture = ElementTree.parse(tmp_path / "mine/study.svg").getroot()
-    lines = picture.findall(".//{*}polyline[@class='smooth']")
-    # Of held-out success before and after two iterations, the first of the figures.
-    assert len(lines[0].get("points").split()) == 3
-    assert len(lines) == len([texts for texts in picture.iter() if texts.get("class") == "title"])
-    page = (tmp_path / "mine/study.html").read_text()
-    assert "Is {weird} &lt;b&gt;more&lt;/b&gt; better?" in page
-    assert page.count('<th scope="col">test before</th>') == 2
-
-    done = {path: path.stat().st_mtime_ns for path in (tmp_path / "mine/runs").rglob("*.jsonl")}
-    assert main(["study", "mine.toml", "--out", "mine", "--seeds", "2"]) == 0
-    assert {path: path.stat().st_mtime_ns for path in done} == done
-    assert json.loads((tmp_path / "mine/study.json").read_text()) == found
-
-
-def commands_that_do_nothing(monkeypatch, fails):
-    """Return the list of the folders and stages that are run from now on."""
-    ran = []
-
-    def code(self, folder, stage, log):
-        ran.append((f"{folder.parent.name}/{folder.name}", stage.name))
-        log.write("no room\n")
-        return int(fails in str(folder))
-
-    monkeypatch.setattr(Commands, "_code", code)
-    return ran
-
-
-def test_a_model_that_fails_is_named_at_its_runs(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ran = commands_that_do_nothing(monkeypatch, fails="seed-1")
-    (tmp_path / "mine.toml").write_text(STUDY)
-    assert main(["study", "mine.toml", "--out", "mine"]) == 1
-    said = capsys.readouterr().out
-    assert "models/bandit/seed-1: `ragen-train small-model" in said
-    assert [line for line in said.splitlines() if " is done" in line] == [
-        "models/bandit/seed-0 is done",
-        "runs/grpo/seed-0 is done, about 0 min left",
-    ]
-    # Both models and the run of the one that was made.
-    of_run = ["training", "test", "before", "analysis of before", "analysis of test"]
-    assert [stage for _, stage in ran] == ["model", "warm start", "model", *of_run]
-    runs = json.loads((tmp_path / "mine/study.json").read_text())["runs"]
-    assert runs[1]["problem"].startswith("models/bandit/seed-1: `ragen-train small-model untrained")
-    assert main(["study", "mine.toml", "--out", "mine", "--seeds", "3"]) == 1
-    assert main(["study", "mine.toml", "--out", "mine"]) == 1
-    assert "3 seeds of some arm exist already: all are run and judged" in capsys.readouterr().out
-    page = (tmp_path / "mine/study.md").read_text()
-    assert "The study asks for 2 seeds; the others were added to them." in page
-
-
-def test_runs_that_were_played_elsewhere_count_and_are_not_played(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    study = STUDY.replace('figure = "test"', 'figure = "last"')
-    (tmp_path / "mine.toml").write_text(study)
-    ran = commands_that_do_nothing(monkeypatch, fails="nothing")
-    assert main(["study", "mine.toml", "--out", "mine"]) == 0
-    found = json.loads((tmp_path / "mine/study.json").read_text())
-    for run in found["runs"]:
-        run |= {"problem": "", "figures": {"last": 0.5, "gain": 0.25}}
-    (tmp_path / "published.json").write_text(json.dumps(found))
-    ran.clear()
-    capsys.readouterr()
-    again = ["study", "mine.toml", "--earlier", "published.json", "--seeds", "3"]
-    assert main([*again, "--out", "new"]) == 0
-    assert {folder for folder, _ in ran} == {"bandit/seed-2", "grpo/seed-2"}
-    more = json.loads((tmp_path / "new/study.json").read_text())
-    assert [run["seed"] for run in more["runs"]] == [0, 1, 2]
-    assert [run["figures"].get("last") for run in more["runs"]] == [0.5, 0.5, None]
-    page = (tmp_path / "new/study.md").read_text()
-    assert "2 runs were played before, and taken from the study.json whose SHA-256 is `" in page
-    # With no more seeds than there are, nothing is left to run.
-    ran.clear()
-    assert main(["study", "mine.toml", "--earlier", "published.json", "--out", "none"]) == 0
-    assert ran == []
-    judged = json.loads((tmp_path / "none/study.json").read_text())["claims"]
-    assert [claim["differences"] for claim in judged] == [[0.5, 0.5], [0.25, 0.25]]
+    (tmp_path / "mine.toml").write_text(STUDY.replace("clip_high=1", "clip_high=0.5"))
+    assert main(["study", "mine.toml", "--out", "store"]) == 0
+    study = json.loads((tmp_path / "store/findings.json").read_text())["studies"][0]
+    assert [arm["runs"] for arm in study["arms"]] == [4, 4]
+    assert all(arm["seconds"] > 0 for arm in study["arms"])

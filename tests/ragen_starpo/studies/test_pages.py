@@ -1,77 +1,64 @@
-"""The verdicts of several studies on one page."""
+"""The published findings: texts, pictures and numbers."""
 
 import json
-import re
-from collections import Counter
-from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
-from ragen_bench.errors import UserError
-from ragen_bench.pages.formats import NONE
-from ragen_starpo.cli.main import main
-from ragen_starpo.studies.pages import make_pages, render_overview
-
-VERDICT = {"word": "held", "mean": 0.25, "interval": [0.1, 0.4], "margin": 0.0, "detectable": 0.2}
-PUBLISHED = Path(__file__).parents[3] / "docs/results/studies"
-CLAIM = {"text": "a | b", "source": "here", "figure": "test", "problem": "", "verdict": VERDICT}
+from ragen_starpo.studies.pages import write_pages
+from ragen_starpo.studies.store import load_finding, open_store, run_study
+from tests.ragen_starpo.studies.stand_in import StandIn, claim, make_study
 
 
-STATE = "scale `small`, 5 seeds an arm; 1 of 2 runs are finished"
-SEEDS = "The study asks for 6 seeds, so its verdicts are not final."
+@pytest.fixture
+def pages(tmp_path):
+    study = make_study(
+        claim("up", figure="figure 7", number="+5 points"),
+        claim("down", says="lower", paper="B & C, arXiv 2"),
+        claim("alike", metric="collapsed", about_collapse=True, same=10.0),
+        claim("down"),
+    )
+    with open_store(tmp_path / "store", [study]):
+        judgement = run_study(study, tmp_path / "store", StandIn(), "cpu", lambda _: None)
+    write_pages(tmp_path, [load_finding(tmp_path / "store", study, judgement)])
+    return tmp_path
 
 
-def put(folder, name, *claims):
-    study = {"name": "any", "question": f"What of {name}?", "seeds": 6}
-    runs = [{"problem": ""}, {"problem": "not finished"}]
-    results = {"study": study, "scale": "small", "seeds": 5, "runs": runs, "claims": claims}
-    (folder / name).mkdir()
-    (folder / name / "study.json").write_text(json.dumps(results))
+def test_the_page_has_a_line_for_each_claim(pages):
+    page = (pages / "findings.md").read_text()
+    assert "4 claims: 3 are decided, 2 of them as the paper says" in page
+    assert "0 are undecided and 1 are not testable here" in page
+    line = next(line for line in page.splitlines() if "+5 points" in line)
+    assert line.startswith("| up is better (mean) | figure 7 | +5 points | +1")
+    assert "| **higher**, as claimed | 32 | [mine](findings/study-mine.svg) |" in line
+    assert "**lower**, as claimed" in page
+    assert "**lower**, not as claimed" in page
+    assert "0 % of the runs collapse, fewer than 25 %" in page
 
 
-def test_each_study_with_claims_has_a_section(tmp_path, capsys):
-    put(tmp_path, "b", CLAIM)
-    put(tmp_path, "pilot")
-    put(tmp_path, "a", CLAIM, {**CLAIM, "verdict": None, "problem": "runs/x: failed"})
-    assert main(["studies", "--verdicts", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert printed == render_overview(tmp_path)
-    assert printed.split("\n\n") == [
-        "## a",
-        f"What of a? [{STATE}](a/study.md). {SEEDS}",
-        "| claim | source | verdict | difference | interval | margin | detectable |\n"
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        "| a \\| b | here | held | 25.0 | 10.0 to 40.0 | 0.0 | 20.0 |\n"
-        f"| a \\| b | here | undecided | {NONE} | {NONE} | {NONE} | runs/x: failed |",
-        "## b",
-        f"What of b? [{STATE}](b/study.md). {SEEDS}",
-        "| claim | source | verdict | difference | interval | margin | detectable |\n"
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        "| a \\| b | here | held | 25.0 | 10.0 to 40.0 | 0.0 | 20.0 |\n",
-    ]
+def test_pictures_are_valid_and_have_all_runs(pages):
+    for file in sorted((pages / "findings").glob("*.svg")):
+        ElementTree.fromstring(file.read_text())
+    assert {file.name for file in (pages / "findings").iterdir()} == {
+        "a.svg",
+        "b---c.svg",
+        "study-mine.svg",
+        "curves.npz",
+    }
+    curves = (pages / "findings" / "study-mine.svg").read_text()
+    assert curves.count("M0 ") == 4 * (32 + 2)
 
 
-def test_a_folder_without_verdicts_is_refused(tmp_path):
-    put(tmp_path, "pilot")
-    with pytest.raises(UserError, match="has no folder with the study"):
-        render_overview(tmp_path)
-
-
-def test_the_page_of_all_studies_has_their_tables_and_counts_their_verdicts():
-    published = Path("docs/results/studies")
-    page = (published / "index.md").read_text()
-    printed = render_overview(published)
-    sections = re.split(r"\n\n(?=## )", printed.strip())
-    assert [section for section in sections if section not in page] == []
-    assert page.count("\n## ") == len(sections)
-    words = Counter(re.findall(r"\| (held|not held|undecided) \|", printed))
-    held, not_held, undecided = words["held"], words["not held"], words["undecided"]
-    counted = f"Of {words.total()} claims {held} hold, {not_held} do not, and {undecided} are"
-    assert counted in page
-
-
-@pytest.mark.parametrize("file", PUBLISHED.rglob("study.json"), ids=lambda file: file.parent.name)
-def test_pages_are_made_of_every_published_study(file):
-    results = json.loads(file.read_text(encoding="utf-8"))
-    pages = make_pages(results)
-    assert all(run["folder"] in pages["study.html"] for run in results["runs"])
+def test_json_and_curves_have_the_numbers(pages):
+    study = json.loads((pages / "findings.json").read_text())["studies"][0]
+    first = study["claims"][0]
+    assert first["interval"][0] < first["mean"] < first["interval"][1]
+    assert first["levels"]["up"] - first["levels"]["base"] == pytest.approx(first["mean"], abs=0.01)
+    assert study["claims"][2]["as_claimed"] is None
+    arm = study["arms"][0]
+    with np.load(pages / "findings" / "curves.npz") as curves:
+        success = curves[f"{arm['hash']}/success"]
+        assert (success.dtype, success.shape) == (np.uint8, (arm["runs"], 60))
+        assert success.mean() / 2 == pytest.approx(first["levels"][arm["name"]], abs=12)
+        assert curves[f"{arm['hash']}/reward_deviation"] == pytest.approx(np.full(60, 0.4))

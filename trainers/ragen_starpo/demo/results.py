@@ -15,7 +15,8 @@ from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.statistics import mean_interval
 from ragen_envs.core.instances import Split
 from ragen_starpo.demo.stages import MODELS, Game, evaluation_folder
-from ragen_starpo.studies.judging import Values, over_seeds
+from ragen_starpo.studies.metrics import Values
+from ragen_starpo.studies.verdicts import over_clusters
 
 _RESAMPLES = 4000
 Results: TypeAlias = JsonObject
@@ -50,7 +51,7 @@ def read_results(game: Game, folders: Sequence[Path], split: Split) -> Results:
         ]
     )
     rates = [float(value) for value in gains.mean(axis=1)]
-    seeds_interval = over_seeds(np.array(rates)).interval(0.95) if len(rates) > 1 else None
+    seeds_interval = over_clusters(np.array(rates)).interval(0.95) if len(rates) > 1 else None
     summary = read_whole(folders[0] / evaluation_folder("RL", split) / "summary.json")
     return {
         "env": game.env,

@@ -30,7 +30,7 @@ from ragen_envs.games.sokoban.env import (
     SokobanVariant,
 )
 from ragen_envs.games.sokoban.generator import Generator as LevelGenerator
-from ragen_starpo.findings.definition import Task
+from ragen_starpo.studies.definition import Task
 
 PAD, USER, ASSISTANT, END, OPEN, CLOSE = range(6)
 DIRECTIONS = ("Up", "Right", "Down", "Left")

@@ -17,8 +17,6 @@ from ragen_bench.errors import UserError
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.algorithms.masked import group_std
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
-from ragen_starpo.findings.definition import RECIPE, Task
-from ragen_starpo.findings.metrics import WATCHED
 from ragen_starpo.laboratory.boards import AnyBoard, find_game
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
@@ -26,6 +24,8 @@ from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play
 from ragen_starpo.laboratory.warm_start import WarmStart, draw, warm_start
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
 from ragen_starpo.small_model import Shape
+from ragen_starpo.studies.definition import RECIPE, Task
+from ragen_starpo.studies.metrics import WATCHED
 
 SHAPE = Shape(width=64, layers=2, heads=4, hidden=192)
 """Shape of the model, of some 110,000 weights."""

@@ -1,1 +1,1 @@
-"""Studies: questions of the papers, each answered by runs whose verdicts are fixed beforehand."""
+"""Studies of the papers' claims on many seeds at once, judged by rules fixed beforehand."""

@@ -1,288 +1,289 @@
-"""The pages of studies, made from their results: HTML, Markdown, a picture, an overview."""
+"""The published findings: a page, one picture for each paper and study, JSON, and curves."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from html import escape
 from pathlib import Path
-from typing import TypeAlias
-from urllib.parse import quote
+from typing import NamedTuple
 
-from ragen_bench.errors import UserError
+import numpy as np
+
 from ragen_bench.json_types import JsonObject
-from ragen_bench.pages.escaping import escape_invisible
-from ragen_bench.pages.formats import NONE, figure, fixed, percent
-from ragen_bench.pages.rendering import page_environment
-from ragen_bench.runs.json_lines import read_whole
-from ragen_envs.core.sums import sum_in_order
-from ragen_starpo.report import exact
-from ragen_starpo.studies.results import CURVES
-from ragen_starpo.studies.study import METRICS, list_studies
+from ragen_bench.pages.formats import NONE
+from ragen_bench.runs.atomic import replacing, write_text
+from ragen_starpo.studies.definition import METRICS, Claim, Study
+from ragen_starpo.studies.metrics import Runs, find_rise, moving_means
+from ragen_starpo.studies.verdicts import LEVEL, Verdict
 
-Row: TypeAlias = list[str]
-_BY_ENV = {"test": "test", "test_gain": "gains"}
-"""Where a run stores the metrics with a value for each environment; older files have no gains."""
-VERDICT_COLUMNS = ["claim", "source", "verdict", "difference", "interval", "margin", "detectable"]
-NOTES = {
-    "verdicts": (
-        "A claim holds if its whole interval is above the margin, and does not hold if all of it "
-        "is below. Seeds that all have the same difference are judged by the sign test. All "
-        "verdicts of a study together have the level of 95 % (Holm's correction). Detectable is "
-        "the smallest distance from the margin that four of five such studies detect. Success is "
-        "in per cent."
-    ),
-    "arms": (
-        "Means over seeds; success in per cent. Start, best and last are success on val before, at "
-        "best and after training; test is that of the last model on the test split. Rollouts are "
-        "moving averages of five iterations. Collapsed is the percentage of runs whose rollouts "
-        "lost half of their success for good; without a collapse, its iteration is the last one. "
-        "A rank is a metric's rank correlation with success of the rollouts. The length of "
-        "thoughts is in characters."
-    ),
-    "thoughts": (
-        "Plan ok is the percentage of plans in thoughts that the response follows, true the "
-        "percentage of true claims about the state. Both are on the test split; before is the "
-        "first model."
-    ),
-    "failures": (
-        "Failures alike is the overlap of the causes of failure in the first test environment and "
-        "in another one, averaged over the others."
-    ),
-    "curves": "Means over seeds; the bands go from the lowest to the highest. -1 is before.",
-    "runs": "Every run of the study; none is left out.",
-}
+_WIDTH, _ROW, _TEXT = 900, 20, 560
+_CHART, _HEIGHT, _ACROSS, _POINTS = 210, 120, 4, 30
+_COLOURS = {"higher": "#1a7f37", "lower": "#cf222e", "the same": "#0969da"}
+_LIMIT = 6.0
+"""Bound of the forest plots' axis, in multiples of a claim's δ."""
 
 
-def make_verdict_rows(results: JsonObject) -> list[Row]:
-    """Return a row for each claim."""
-    rows = []
-    for claim in results["claims"]:
-        verdict, name = claim["verdict"], claim["figure"]
-        if verdict is None:
-            values = ["undecided", NONE, NONE, NONE, claim["problem"]]
-        else:
-            low, high = (_format(name, bound) for bound in verdict["interval"])
-            mean, margin, detectable = (
-                _format(name, verdict[value]) for value in ("mean", "margin", "detectable")
-            )
-            values = [verdict["word"], mean, f"{low} to {high}", margin, detectable]
-        rows.append([claim["text"], claim["source"], *values])
-    return rows
+class Finding(NamedTuple):
+    """A study with its verdicts, in the order of its claims, and its arms' runs by name."""
+
+    study: Study
+    verdicts: Sequence[Verdict]
+    runs: Mapping[str, Runs]
 
 
-def list_arm_columns(results: JsonObject) -> list[str]:
-    """Return the headings of the table of arms."""
-    return ["arm", *_columns(results).values()]
+def write_pages(folder: Path, findings: Sequence[Finding]) -> None:
+    """Write `findings.md`, `findings.json` and the folder `findings` with pictures and curves."""
+    results = make_results(findings)
+    pictures = folder / "findings"
+    pictures.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "findings.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / "findings.md", render_page(results))
+    for paper, claims in _by_paper(results).items():
+        write_text(pictures / f"{_slug(paper)}.svg", render_forest(claims))
+    for finding in findings:
+        write_text(pictures / f"study-{finding.study.name}.svg", render_curves(finding))
+    with replacing(pictures / "curves.npz") as content:
+        content.write(pack_curves(findings))
 
 
-def make_arm_rows(results: JsonObject) -> list[Row]:
-    """Return a row for each arm."""
-    names = _columns(results)
-    rows = []
-    for arm in results["arms"]:
-        means = [(name, arm["figures"].get(name)) for name in names]
-        values = [NONE if mean is None else _format(name, mean["mean"]) for name, mean in means]
-        rows.append([arm["name"], *values])
-    return rows
+def make_results(findings: Sequence[Finding]) -> JsonObject:
+    """Return the content of `findings.json`."""
+    return {"level": LEVEL, "studies": [_make_study(finding) for finding in findings]}
 
 
-def list_run_columns(results: JsonObject) -> list[str]:
-    """Return the headings of the table of runs."""
-    return ["run", *_columns(results, per_run=True).values(), "problem"]
-
-
-def make_run_rows(results: JsonObject) -> list[Row]:
-    """Return a row for each run."""
-    names = _columns(results, per_run=True)
-    rows = []
-    for run in results["runs"]:
-        metrics = dict(run["figures"])
-        for name, key in _BY_ENV.items():
-            rates = list(run.get(key, {}).values())
-            metrics[name] = sum_in_order(rates) / len(rates) if rates else None
-        values = [_format(name, metrics.get(name)) for name in names]
-        rows.append([run["folder"], *values, run["problem"]])
-    return rows
-
-
-def explain_arm_columns(results: JsonObject) -> str:
-    """Return the note below the table of arms."""
-    columns = _columns(results)
-    extra = {"thoughts": "truth", "failures": "failures_alike"}
-    return " ".join(NOTES[name] for name in ("arms", *(n for n in extra if extra[n] in columns)))
-
-
-def _columns(results: JsonObject, per_run: bool = False) -> dict[str, str]:
-    """Return the headings of the metrics that any run has a value for, by name."""
-    known = {
-        name
-        for run in results["runs"]
-        for name, value in run["figures"].items()
-        if value is not None
-    }
-    known |= {name for name, key in _BY_ENV.items() if any(run.get(key) for run in results["runs"])}
+def _make_study(finding: Finding) -> JsonObject:
+    study = finding.study
+    arms = [
+        {
+            "name": arm,
+            "hash": study.hash_of(arm),
+            "task": asdict(study.task_of(arm)),
+            "settings": list(study.settings_of(arm)),
+            "iterations": study.iterations_of(arm),
+            "runs": len(runs.test),
+            "rise": round(find_rise(runs), 2),
+            "seconds": round(runs.seconds),
+        }
+        for arm, runs in finding.runs.items()
+    ]
+    pairs = zip(study.claims, finding.verdicts, strict=True)
     return {
-        name: metric.heading
-        for name, metric in METRICS.items()
-        if metric.heading and name in known and (metric.per_run or not per_run)
+        "name": study.name,
+        "question": study.question,
+        "reference": study.reference,
+        "warm_starts": study.warm_starts,
+        "arms": arms,
+        "claims": [_make_claim(study, claim, verdict) for claim, verdict in pairs],
     }
 
 
-def render_markdown(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """Return a table in Markdown, its first column aligned to the left."""
-    marks = ["---", *("---:" for _ in columns[1:])]
-    lines = [list(columns), marks, *([escape_markdown(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text in one line, escaped for Markdown."""
-    return re.sub(r"([\\`*_\[\]<>&|#])", r"\\\1", escape_invisible(text.replace("\n", " ")))
-
-
-def _format(name: str, value: float | None) -> str:
-    unit = METRICS[name].unit
-    if unit == "percent":
-        return percent(value)
-    if unit == "number" and (value is None or value >= 100):
-        return figure(value if value is None else round(value))
-    return fixed(value, 2 if unit == "rank" else 1)
-
-
-_WIDTH, _HEIGHT, _HEAD, _TITLE, _ACROSS = 300, 146, 16, 30, 3
-"""Size of a chart in the picture, heights of its name and of a metric's title, charts a row."""
-
-
-def make_pages(results: JsonObject) -> dict[str, str]:
-    """Return the content of a study's pages by file name, from that of `study.json`."""
+def _make_claim(study: Study, claim: Claim, verdict: Verdict) -> JsonObject:
+    estimate = verdict.estimate
+    interval = estimate.interval(verdict.level) if estimate else ()
+    decided = verdict.word in _COLOURS
     return {
-        "study.html": render_html(results),
-        "study.md": render_page_markdown(results),
-        "study.svg": render_picture(results),
+        **asdict(claim),
+        "study": study.name,
+        "verdict": verdict.word,
+        "as_claimed": verdict.word == claim.says if decided else None,
+        "why": verdict.why,
+        "mean": _rounded(estimate.mean if estimate else None),
+        "interval": [_rounded(end) for end in interval],
+        "interval_level": round(verdict.level, 6),
+        "runs": study.warm_starts * verdict.seeds,
+        "levels": {arm: _rounded(level) for arm, level in verdict.levels.items()},
+        "knob_value": _rounded(verdict.knob, 4),
     }
 
 
-def render_html(results: JsonObject) -> str:
-    """Return the page of a study as one self-contained HTML file."""
-    template = page_environment("ragen_starpo.studies", exact).get_template("page.html")
-    titles = _curve_titles(results)
-    return template.render(
-        **results,
-        finished=sum(not run["problem"] for run in results["runs"]),
-        seeds_note=_seeds_note(results),
-        notes={**NOTES, "arms": explain_arm_columns(results)},
-        verdict_columns=VERDICT_COLUMNS,
-        verdict_rows=make_verdict_rows(results),
-        arm_columns=list_arm_columns(results),
-        arm_rows=make_arm_rows(results),
-        run_columns=list_run_columns(results),
-        run_rows=make_run_rows(results),
-        curve_titles=titles,
-        axes={name: _axes(results, name) for name in titles},
-    )
-
-
-def render_page_markdown(results: JsonObject) -> str:
-    """Return the page of a study in Markdown."""
-    study = results["study"]
-    file = study["name"] if study["name"] in list_studies() else f"{study['name']}.toml"
-    command = (
-        f"ragen-train study {file} --scale {results['scale']} --seeds {results['seeds']} "
-        f"--out {study['name']}"
-    )
+def render_page(results: JsonObject) -> str:
+    """Return the page of all findings in Markdown."""
+    studies = results["studies"]
+    claims = [claim for study in studies for claim in study["claims"]]
+    counts = Counter(claim["verdict"] for claim in claims)
+    agreed = sum(claim["as_claimed"] is True for claim in claims)
+    seconds = {arm["hash"]: arm["seconds"] for study in studies for arm in study["arms"]}
+    names = " ".join(study["name"] for study in studies)
     parts = [
-        f"# {escape_markdown(study['question'])}",
-        f"Study `{study['name']}`, {_state(results)}. {_seeds_note(results)}".rstrip(),
-        f"```\n$ {command}\n```",
-        *(["## Verdicts", NOTES["verdicts"], _verdict_table(results)] if results["claims"] else []),
-        "## Arms",
-        explain_arm_columns(results),
-        render_markdown(list_arm_columns(results), make_arm_rows(results)),
-        *(["## Curves", NOTES["curves"], "![Curves](study.svg)"] if _curve_titles(results) else []),
-        "## Runs",
-        NOTES["runs"],
-        render_markdown(list_run_columns(results), make_run_rows(results)),
+        "# The papers' findings on small agents",
+        f"{len(claims)} claims: {sum(counts[word] for word in _COLOURS)} are decided, {agreed} of "
+        f"them as the paper says; {counts['undecided']} are undecided and "
+        f"{counts['not testable here']} are not testable here. Agents of 0.1 million parameters "
+        f"learned in {len(seconds)} arms and {sum(seconds.values()) / 3600:.1f} core-hours. "
+        "[Rules and metrics](../studies.md) were fixed before the runs.",
+        f"```\n$ ragen-train study {names} --out store --pages docs/results\n```",
+        "Intervals are joint at 95 % over a study's claims and looks; *the same* is within ±δ. "
+        "In the pictures a difference is divided by its δ. "
+        "[All numbers](findings.json) and [curves](findings/curves.npz) are beside this page.",
+    ]
+    columns = ["claim", "figure", "theirs", "ours", "levels", "verdict", "runs", "curves"]
+    for paper, of_paper in _by_paper(results).items():
+        rows = [_claim_row(claim) for claim in of_paper]
+        picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
+        parts += [f"## {paper}", picture, _table(columns, rows)]
+    parts += [
+        "## Studies",
+        _table(
+            ["study", "question", "arms", "core-seconds", "command"],
+            [
+                [
+                    f"[{study['name']}](findings/study-{study['name']}.svg)",
+                    _cell(study["question"]),
+                    str(len(study["arms"])),
+                    f"{sum(arm['seconds'] for arm in study['arms']):,}",
+                    f"`ragen-train study {study['name']}`",
+                ]
+                for study in studies
+            ],
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def render_picture(results: JsonObject) -> str:
-    """Return the curves of all arms as one SVG picture, which the Markdown page links."""
-    sheets, top = [], 0
-    for name, title in _curve_titles(results).items():
-        charts = []
-        for number, arm in enumerate(_arms_with_curve(results, name)):
-            x = number % _ACROSS * _WIDTH
-            y = top + _TITLE + number // _ACROSS * (_HEIGHT + _HEAD)
-            place = f'x="{x}" y="{y + _HEAD}" width="{_WIDTH}" height="{_HEIGHT}"'
-            points = arm["curves"][name]
-            charts.append({"arm": arm["name"], "points": points, "x": x, "y": y, "place": place})
-        bounds = _axes(results, name)
-        sheets.append({"title": title, "top": top, "charts": charts, "axes": bounds})
-        top += _TITLE + -(-len(charts) // _ACROSS) * (_HEIGHT + _HEAD)
-    template = page_environment("ragen_starpo.studies", exact).get_template("curves.svg")
-    return template.render(
-        study=results["study"], sheets=sheets, width=_ACROSS * _WIDTH, height=max(top, 1)
-    )
-
-
-def render_overview(folder: Path) -> str:
-    """Return a section of Markdown with the verdicts of each study in a folder's subfolders.
-
-    A subfolder has a `study.json`, and the `study.md` that is linked. A UserError is raised if no
-    study has claims, or a file cannot be read.
-    """
-    parts = []
-    for file in sorted(folder.glob("*/study.json")):
-        results = read_whole(file)
-        if results["claims"]:
-            name, question = file.parent.name, escape_markdown(results["study"]["question"])
-            link = f"[{_state(results)}]({quote(name)}/study.md)."
-            lead = f"{question} {link} {_seeds_note(results)}".rstrip()
-            parts += [f"## {escape_markdown(name)}", lead, _verdict_table(results)]
-    if not parts:
-        raise UserError(f"{folder} has no folder with the study.json of a study with claims")
-    return "\n\n".join(parts) + "\n"
-
-
-def _verdict_table(results: JsonObject) -> str:
-    return render_markdown(VERDICT_COLUMNS, make_verdict_rows(results))
-
-
-def _state(results: JsonObject) -> str:
-    finished, runs = sum(not run["problem"] for run in results["runs"]), len(results["runs"])
-    seeds = f"scale `{results['scale']}`, {results['seeds']} seeds an arm"
-    return f"{seeds}; {finished} of {runs} runs are finished"
-
-
-def _seeds_note(results: JsonObject) -> str:
-    """Return a note where the seeds differ from the study's file, or some runs are earlier ones."""
-    seeds, planned = results["seeds"], results["study"]["seeds"]
-    notes = []
-    if seeds < planned:
-        notes.append(f"The study asks for {planned} seeds, so its verdicts are not final.")
-    if seeds > planned:
-        notes.append(f"The study asks for {planned} seeds; the others were added to them.")
-    if earlier := results.get("earlier"):
-        notes.append(
-            f"{earlier['runs']} runs were played before, and taken from the study.json whose "
-            f"SHA-256 is `{earlier['sha256']}`."
+def _claim_row(claim: JsonObject) -> list[str]:
+    unit = {"points": "", "iterations": " it.", "percent": " %"}[METRICS[claim["metric"]].unit]
+    ours = NONE
+    if claim["mean"] is not None:
+        low, high = claim["interval"]
+        ours = (
+            f"{_signed(claim['mean'])}{unit} [{_signed(low)}, {_signed(high)}], δ {claim['same']:g}"
         )
-    return " ".join(notes)
+    levels = "; ".join(
+        f"{arm} {NONE if level is None else f'{level:.1f}'}"
+        for arm, level in claim["levels"].items()
+    )
+    agrees = {True: ", as claimed", False: ", not as claimed", None: ""}[claim["as_claimed"]]
+    verdict = f"**{claim['verdict']}**{agrees}" + (f": {claim['why']}" if claim["why"] else "")
+    link = f"[{claim['study']}](findings/study-{claim['study']}.svg)"
+    text = f"{claim['text']} ({claim['metric']})"
+    cells = [text, claim["figure"] or NONE, claim["number"] or NONE, ours, levels, verdict]
+    return [*map(_cell, cells), str(claim["runs"]), link]
 
 
-def _curve_titles(results: JsonObject) -> dict[str, str]:
-    """Return the titles of the metrics for which an arm has a curve."""
-    return {name: title for name, title in CURVES.items() if _arms_with_curve(results, name)}
+def render_forest(claims: Sequence[JsonObject]) -> str:
+    """Return the forest plot of claims: differences in multiples of δ, with their intervals."""
+    height = _ROW * (len(claims) + 2)
+    left, span = _TEXT, _WIDTH - _TEXT - 10
+
+    def place(value: float) -> float:
+        return round(left + span * (max(-_LIMIT, min(_LIMIT, value)) + _LIMIT) / (2 * _LIMIT), 1)
+
+    lines = [
+        f'<path d="M{place(x)} 0V{height - _ROW}" stroke="#8886" {dash}/>'
+        f'<text x="{place(x)}" y="{height - 6}" text-anchor="middle">{label}</text>'
+        for x, label, dash in (
+            (-1, "\N{MINUS SIGN}δ", 'stroke-dasharray="3"'),
+            (0, "0", ""),
+            (1, "δ", 'stroke-dasharray="3"'),
+        )
+    ]
+    for row, claim in enumerate(claims):
+        y = _ROW * row + 14
+        text = claim["text"] if len(claim["text"]) < 88 else claim["text"][:86] + "…"
+        lines.append(
+            f'<text x="0" y="{y}">{escape(text)}<title>{escape(claim["text"])}</title></text>'
+        )
+        if claim["mean"] is None:
+            lines.append(
+                f'<text x="{place(0)}" y="{y}" text-anchor="middle">{claim["verdict"]}</text>'
+            )
+            continue
+        colour = _COLOURS.get(claim["verdict"], "#888")
+        low, mean, high = (
+            place(x / claim["same"])
+            for x in (claim["interval"][0], claim["mean"], claim["interval"][1])
+        )
+        lines.append(
+            f'<path d="M{low} {y - 4}H{high}" stroke="{colour}" stroke-width="2"/>'
+            f'<circle cx="{mean}" cy="{y - 4}" r="4" fill="{colour}"/>'
+        )
+    return _svg(_WIDTH, height, lines)
 
 
-def _axes(results: JsonObject, name: str) -> Sequence[float]:
-    """Return lowest and highest value, first and last iteration of all arms together."""
-    points = [point for arm in results["arms"] for point in arm["curves"][name]]
-    low, high = min(point[2] for point in points), max(point[3] for point in points)
-    numbers = [point[0] for point in points]
-    return [min(low, 0.0), high if high > low else low + 1.0, min(numbers), max(numbers)]
+def render_curves(finding: Finding) -> str:
+    """Return the moving means of success of each run, a chart for each arm."""
+    lines = []
+    for number, (arm, runs) in enumerate(finding.runs.items()):
+        means = moving_means(runs.curves["success"])
+        x = number % _ACROSS * (_CHART + 15)
+        y = number // _ACROSS * (_HEIGHT + 40)
+        picked = np.unique(np.linspace(0, means.shape[1] - 1, _POINTS).astype(int))
+        xs = np.round(np.linspace(0, _CHART, len(picked))).astype(int)
+        bold = _path(xs, means.mean(axis=0)[picked])
+        thin = "".join(_path(xs, run[picked]) for run in means)
+        lines.append(
+            f'<g transform="translate({x},{y + 20})"><text y="-6">{escape(arm)}</text>'
+            f'<path d="M0 0V{_HEIGHT}H{_CHART}" stroke="#888"/>'
+            f'<path d="{thin}" stroke="#0969da44"/>'
+            f'<path d="{bold}" stroke="#cf222e" stroke-width="2"/>'
+            f'<text x="{_CHART}" y="{_HEIGHT + 12}" text-anchor="end">'
+            f"{runs.curves['success'].shape[1]} iterations, 0 to 100 %</text></g>"
+        )
+    return _svg(_ACROSS * (_CHART + 15), -(-len(finding.runs) // _ACROSS) * (_HEIGHT + 40), lines)
 
 
-def _arms_with_curve(results: JsonObject, name: str) -> list[JsonObject]:
-    return [arm for arm in results["arms"] if len(arm["curves"][name]) > 1]
+def pack_curves(findings: Sequence[Finding]) -> bytes:
+    """Return an npz file: by arm's hash, success of each run in half per cent, and mean curves."""
+    arrays: dict[str, np.ndarray] = {}
+    for finding in findings:
+        for arm, runs in finding.runs.items():
+            key = finding.study.hash_of(arm)
+            arrays[f"{key}/success"] = np.round(200 * runs.curves["success"]).astype(np.uint8)
+            for name, values in runs.curves.items():
+                if name != "success":
+                    known = ~np.isnan(values)
+                    total = np.where(known, values, 0).sum(axis=0, dtype=np.float64)
+                    mean = total / np.maximum(known.sum(axis=0), 1)
+                    mean[~known.any(axis=0)] = math.nan
+                    arrays[f"{key}/{name}"] = mean.astype(np.float32)
+    content = io.BytesIO()
+    save: Callable[..., None] = np.savez_compressed
+    save(content, **arrays)
+    return content.getvalue()
+
+
+def _path(xs: np.ndarray, values: np.ndarray) -> str:
+    """Return an SVG path through values from 0 to 100, in relative steps."""
+    ys = np.round(_HEIGHT * (1 - values / 100)).astype(int)
+    steps = " ".join(f"{a},{b}" for a, b in zip(np.diff(xs), np.diff(ys), strict=True))
+    return f"M{xs[0]} {ys[0]}l{steps}"
+
+
+def _svg(width: int, height: int, lines: Sequence[str]) -> str:
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {max(height, 1)}"'
+    style = "text{font:11px sans-serif;fill:#888;stroke:none}path{fill:none}"
+    return f"{head}><style>{style}</style>{''.join(lines)}</svg>\n"
+
+
+def _by_paper(results: JsonObject) -> dict[str, list[JsonObject]]:
+    papers: dict[str, list[JsonObject]] = {}
+    for study in results["studies"]:
+        for claim in study["claims"]:
+            papers.setdefault(claim["paper"], []).append(claim)
+    return papers
+
+
+def _slug(paper: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in paper.partition(",")[0].lower())
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("\n", " ").replace("|", "\\|")
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _rounded(value: float | None, digits: int = 3) -> float | None:
+    return None if value is None or math.isnan(value) else round(value, digits)

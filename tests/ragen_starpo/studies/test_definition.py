@@ -1,0 +1,100 @@
+"""Definitions of studies: the catalogue, hashes of arms, and one line for each mistake."""
+
+import re
+
+import pytest
+
+from ragen_bench.errors import UserError
+from ragen_starpo.laboratory.run import read_arm
+from ragen_starpo.studies.definition import list_studies, read_study
+
+GOOD = """
+question = "Which?"
+iterations = 40
+reference = "base"
+settings = ["advantage.estimator=grpo"]
+[task]
+game = "lake"
+size = 3
+[arms]
+base = {}
+up = {settings = ["loss.clip_high=0.3"], task = {slip = 0.2}}
+[[claims]]
+text = "Up is better."
+paper = "A, arXiv 1"
+metric = "mean"
+plus = ["up"]
+minus = ["base"]
+"""
+
+
+def read(folder, text):
+    file = folder / "mine.toml"
+    file.write_text(text)
+    return read_study(str(file))
+
+
+def test_the_catalogue_is_valid_and_has_at_least_eighty_claims():
+    studies = [read_study(name) for name in list_studies()]
+    claims = [claim for study in studies for claim in study.claims]
+    assert len(claims) >= 80
+    for claim in claims:
+        assert re.search(r"arXiv \d{4}\.\d{5}$", claim.paper) or claim.paper == "this suite"
+    used = {(s.name, arm) for s in studies for c in s.claims for arm in (*c.plus, *c.minus)}
+    of_reference = {(study.name, study.reference) for study in studies}
+    assert {(s.name, arm) for s in studies for arm in s.arms} == used | of_reference
+
+
+def test_the_laboratory_reads_all_settings_of_the_catalogue():
+    for study in map(read_study, list_studies()):
+        for arm in study.arms:
+            read_arm(study.settings_of(arm))
+
+
+def test_equal_arms_of_two_studies_have_one_hash(tmp_path):
+    study = read(tmp_path, GOOD)
+    other = read(tmp_path, GOOD.replace("base", "other"))
+    longer = read(tmp_path, GOOD.replace("iterations = 40", "iterations = 41"))
+    assert study.hash_of("base") == other.hash_of("other")
+    hashes = {study.hash_of("base"), study.hash_of("up"), longer.hash_of("base")}
+    assert len(hashes) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('plus = ["up"]', 'plus = ["ups"]', "claim 1: .*ups.*up"),
+        ('reference = "base"', 'reference = "bases"', "reference: .*bases"),
+        ('metric = "mean"', 'metric = "means"', "claim 1: .*means.*mean"),
+        ("estimator=grpo", "estimator=grpa", "arms.base: .*grpa.*grpo"),
+        ('"lake"', '"lakes"', "task.*lakes.*lake"),
+        ("size = 3", "size = 5", "size of lake is 3 or 4, got 5"),
+        ("size = 3", "size = 3\nskill = 0.95", "task.skill: .*at most 0.8.*15 points"),
+        ("iterations = 40", "iterations = 0", "iterations: is at least 20"),
+        ("iterations = 40", "iterations = 19", "iterations: is at least 20"),
+        ("slip = 0.2", "slips = 0.2", "arms.up.task: .*slips"),
+        ("slip = 0.2", "slip = 1.5", "arms.up.task.slip|arms.up.task: slip"),
+        ("clip_high=0.3", "clip_hihg=0.3", "arms.up: .*clip_hihg.*clip_high"),
+        ('minus = ["base"]', 'minus = ["up"]', "up is on both sides"),
+        ('minus = ["base"]', 'minus = ["base"]\nthan = 3.0', "than is for claims without minus"),
+        ('"mean"', '"entropy_lead"', "set about_collapse = true"),
+        ('"mean"', '"mean"\nsame = 0.0', "claims.*same"),
+        ('"mean"', '"mean"\nknob = {arm = "up", curve = "kep", most = 1}', "kep.*kept"),
+        ('"mean"', '"mean"\nknob = {arm = "up", curve = "kept", least = 2}', "cannot be met"),
+        ('"mean"', '"mean"\nknob = {arm = "up", curve = "kept"}', "needs least or most"),
+        ("[task]", "looks = [8, 8]\n[task]", "looks must rise"),
+        ("[task]", "warm_starts = 2\n[task]", "warm_starts: is at least 4"),
+    ],
+)
+def test_a_mistake_has_one_line(tmp_path, old, new, message):
+    with pytest.raises(UserError, match=message) as error:
+        read(tmp_path, GOOD.replace(old, new))
+    assert "\n" not in str(error.value)
+    assert "mine.toml: " in str(error.value)
+
+
+def test_unknown_studies_are_named():
+    with pytest.raises(UserError, match=r"filtre.*filter"):
+        read_study("filtre")
+    with pytest.raises(UserError, match=r"there is no study no\.toml"):
+        read_study("no.toml")

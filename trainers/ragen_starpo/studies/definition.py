@@ -1,0 +1,263 @@
+"""The definition of a study: its task, its arms, and the claims with their rules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, field
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from ragen_bench.errors import UserError, unknown
+from ragen_starpo.recipes.recipe import describe_error
+from ragen_starpo.recipes.sections import (
+    STRICT,
+    Count,
+    Finite,
+    NonNegative,
+    Positive,
+    ShareBelowOne,
+)
+
+CATALOGUE = Path(__file__).parent / "catalogue"
+"""The studies that come with the package."""
+GAMES = {"lake": (3, 4), "sokoban": (5, 6)}
+"""The laboratory's games with the sides of their boards."""
+CURVES = (
+    "success",
+    "reward_deviation",
+    "entropy",
+    "grad_norm",
+    "clip_fraction",
+    "kl_from_reference",
+    "kl_from_rollouts",
+    "kept",
+    "rollout_tokens",
+    "trained_tokens",
+)
+"""Curves that a knob may be measured by, see `Knob`."""
+GAIN = 15.0
+"""Points of success that the reference arm must gain, and whose loss is a collapse."""
+WINDOW = 20
+"""Iterations of a moving mean. Those of ten fall by `GAIN` by chance in half of the runs of 120
+iterations of eight prompts, those of twenty in one of 75."""
+MAX_SKILL = 0.8
+"""Highest skill of warm starts: above it success cannot rise by `GAIN`."""
+RECIPE = "small"
+"""The recipe whose settings arms change."""
+
+Skill: TypeAlias = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=MAX_SKILL,
+        description=f"above 0 and at most {MAX_SKILL}, since the "
+        f"reference arm must have {GAIN:g} points to gain",
+    ),
+]
+Iterations: TypeAlias = Annotated[
+    int, Field(ge=WINDOW, description=f"at least {WINDOW}, the window of the moving mean")
+]
+Runs: TypeAlias = Annotated[int, Field(ge=4, description="at least 4")]
+
+
+class Metric(NamedTuple):
+    """A metric of a run: its unit, and whether it is a value of collapsed runs alone."""
+
+    unit: Literal["points", "iterations", "percent"]
+    needs_collapse: bool = False
+
+
+METRICS = {
+    "mean": Metric("points"),
+    "test": Metric("points"),
+    "gain": Metric("points"),
+    "best": Metric("points"),
+    "last": Metric("points"),
+    "collapse_time": Metric("iterations"),
+    "collapsed": Metric("percent"),
+    "deviation_lead": Metric("iterations", needs_collapse=True),
+    "entropy_lead": Metric("iterations", needs_collapse=True),
+    "gradient_lead": Metric("iterations", needs_collapse=True),
+    "monitor_lead": Metric("iterations", needs_collapse=True),
+    "monitor_recall": Metric("percent", needs_collapse=True),
+    "monitor_precision": Metric("percent"),
+}
+"""Metrics by name; `ragen_starpo.studies.metrics` computes them."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class Task:
+    """What an arm plays, and the player that its warm starts imitate.
+
+    Attributes:
+        game: Name of a game in `GAMES`.
+        size: Side of the board.
+        slip: Chance that a step on the ice goes aside.
+        groups: Prompts of an iteration.
+        samples: Rollouts of a prompt.
+        actions_per_turn: Actions that an answer may name; 0 for the game's own.
+        skill: Fraction of best moves of the imitated player; its other moves are random.
+        test: What the last model is tested on, such as `4x4`; empty for the task itself.
+    """
+
+    game: str
+    size: Count
+    slip: ShareBelowOne = 0.0
+    groups: Count = 8
+    samples: Count = 16
+    actions_per_turn: NonNegative = 0
+    skill: Skill = 0.3
+    test: str = ""
+
+    def __post_init__(self) -> None:
+        if self.game not in GAMES:
+            raise ValueError(str(unknown("game", self.game, GAMES)))
+        if self.size not in GAMES[self.game]:
+            sizes = " or ".join(map(str, GAMES[self.game]))
+            raise ValueError(f"size of {self.game} is {sizes}, got {self.size}")
+        if self.slip and self.game != "lake":
+            raise ValueError(f"slip is for the lake; remove it from {self.game}")
+
+
+@dataclass(frozen=True, config=STRICT)
+class Arm:
+    """A variant of training: recipe settings, and fields of the task that differ."""
+
+    settings: tuple[str, ...] = ()
+    task: dict[str, object] = field(default_factory=dict)
+    iterations: Iterations | None = None
+
+
+@dataclass(frozen=True, config=STRICT)
+class Knob:
+    """The bounds of a curve's mean in an arm that show that a claim's knob acts."""
+
+    arm: str
+    curve: str
+    least: Finite | None = None
+    most: Finite | None = None
+
+
+@dataclass(frozen=True, config=STRICT)
+class Claim:
+    """A claim of a paper with the rule that judges it.
+
+    The difference is the mean of `metric` over the arms `plus`, less that over `minus`, or less
+    the number `than` if there are none.
+
+    Attributes:
+        text: The claim in words.
+        paper: Paper with its arXiv number, or `this suite`.
+        figure: Figure, table or section of the paper.
+        number: The paper's own number, if it gives one.
+        same: The largest difference that counts as none (δ), in the metric's unit.
+        says: The verdict that agrees with the claim.
+        about_collapse: A quarter of an arm's runs must collapse, and there is one more look.
+        knob: Bounds that show that the knob acts.
+    """
+
+    text: str
+    paper: str
+    metric: str
+    plus: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+    than: Finite = 0.0
+    figure: str = ""
+    number: str = ""
+    same: Positive = 3.0
+    says: Literal["higher", "lower", "the same"] = "higher"
+    about_collapse: bool = False
+    knob: Knob | None = None
+
+
+@dataclass(frozen=True, config=STRICT)
+class Study:
+    """A question, the arms that answer it, and the claims that are judged together.
+
+    Attributes:
+        settings: Recipe settings of all arms.
+        reference: Arm whose success must rise by 15 points for any claim to be tested.
+        warm_starts: Number of models that each arm begins with.
+        looks: Seeds of a warm start at each look.
+        collapse_look: Seeds of a warm start at the last look of claims about collapse.
+        first_seed: First seed of training; pilots use others than the study.
+        name: Name of the study's file.
+    """
+
+    question: str
+    task: Task
+    iterations: Iterations
+    reference: str
+    arms: dict[str, Arm]
+    claims: tuple[Claim, ...]
+    settings: tuple[str, ...] = ()
+    warm_starts: Runs = 8
+    looks: tuple[Count, ...] = (4, 8)
+    collapse_look: Count = 16
+    first_seed: NonNegative = 0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        from ragen_starpo.studies.checks import find_problems
+
+        for problem in find_problems(self):
+            raise ValueError(problem)
+
+    def looks_of(self, claim: Claim) -> tuple[int, ...]:
+        """Return the seeds of a warm start at each look of a claim."""
+        return (*self.looks, self.collapse_look) if claim.about_collapse else self.looks
+
+    def task_of(self, arm: str) -> Task:
+        """Return the task of an arm."""
+        return _TASK.validate_python({**asdict(self.task), **self.arms[arm].task})
+
+    def settings_of(self, arm: str) -> tuple[str, ...]:
+        """Return the recipe settings of an arm."""
+        return (*self.settings, *self.arms[arm].settings)
+
+    def iterations_of(self, arm: str) -> int:
+        """Return the number of iterations of an arm."""
+        return self.arms[arm].iterations or self.iterations
+
+    def hash_of(self, arm: str) -> str:
+        """Return the hash of all that an arm's runs depend on; equal arms have equal ones."""
+        facts = {
+            "task": asdict(self.task_of(arm)),
+            "settings": self.settings_of(arm),
+            "iterations": self.iterations_of(arm),
+            "warm_starts": self.warm_starts,
+            "first_seed": self.first_seed,
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+_TASK: TypeAdapter[Task] = TypeAdapter(Task)
+_STUDY: TypeAdapter[Study] = TypeAdapter(Study)
+
+
+def list_studies() -> list[str]:
+    """Return the names of the package's studies."""
+    return sorted(path.stem for path in CATALOGUE.glob("*.toml"))
+
+
+def read_study(name: str) -> Study:
+    """Return the study of a name or a TOML file's path; UserError if missing or invalid."""
+    path = CATALOGUE / f"{name}.toml" if name in list_studies() else Path(name)
+    if path.suffix != ".toml":
+        raise unknown("study", name, list_studies())
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise UserError(f"there is no study {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not a TOML file: {error}") from None
+    content.setdefault("name", path.stem)
+    try:
+        return _STUDY.validate_python(content)
+    except ValidationError as error:
+        raise UserError(f"{path}: {describe_error(Study, error)}") from None
