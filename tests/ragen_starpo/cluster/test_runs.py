@@ -31,7 +31,10 @@ SETTINGS = {
     "checkpoint_every": 2,
     "rollouts": {"instances": 4, "samples": 3, "max_tokens": 24, "refills": 1},
     "advantage": {"estimator": "gigpo", "credit": "turn"},
-    "filter": {"strategy": "top-k", "amount": 0.5, "loss_scale": "sqrt", "reweight": "deviation"},
+    "filter": {
+        **{"strategy": "top-k", "amount": 0.5, "eps": 0.1},
+        **{"loss_scale": "sqrt", "reweight": "deviation"},
+    },
     "loss": {"kl": 0.01},
     "optimiser": {"learning_rate": 1e-3, "warmup_steps": 2},
     "validation": {"every": 2, "instances": 6},

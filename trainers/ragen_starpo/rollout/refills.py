@@ -44,7 +44,7 @@ class Refills:
             if is_in_flat and rollout.group not in self.replaced
         }
         extra = len(self.replaced)
-        self.replaced |= flat.keys()
+        self.replaced.update(flat)
         first = self._seed * INSTANCES_A_SEED + FIRST_EXTRA + self._first
         return [
             RolloutSpec(
