@@ -69,11 +69,11 @@ def test_a_study_is_run_once_and_has_its_pages(tmp_path, capsys, laboratory):
         (["mine.toml", "--looks", "0"], "--looks must be at least 1, got 0"),
         (["mine.toml", "--device", "gpu"], "device.*gpu.*cpu"),
         (["nothing"], "study.*nothing"),
-        (["both.toml"], "both: arms.up: the laboratory does not read monitor.action"),
+        (["both.toml"], "both: arms.up: the laboratory does not read response_format"),
     ],
 )
 def test_a_mistake_has_one_line_before_anything_runs(tmp_path, laboratory, arguments, message):
-    wrong = STUDY.replace("loss.clip_high=1", "monitor.action=adapt")
+    wrong = STUDY.replace("loss.clip_high=1", "response_format=think")
     (tmp_path / "both.toml").write_text(wrong)
     device = arguments[-1] if "--device" in arguments else "cpu"
     looks = 0 if "--looks" in arguments else None
