@@ -319,7 +319,8 @@ def take_rows(
     }
     # Absent rows are last, and their number no smaller than those before.
     taken["sequences"] = columns["sequences"].gather(1, place)
-    longest = int((taken["ids"] != 0).sum(-1).max())
+    places = torch.arange(1, ids.shape[-1] + 1, device=ids.device)
+    longest = int(((taken["mask"] > 0) * places).max())
     return {name: column[..., :longest] for name, column in taken.items()}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ragen_starpo.laboratory.boards import CLOSE, END, PAD, AnyBoard
+from ragen_starpo.laboratory.game import CLOSE, END, PAD, AnyGame
 from ragen_starpo.laboratory.model import Cache, StackedModel, Weights
 
 _FULL = 0.8
@@ -45,7 +45,7 @@ class Chances:
     """Random numbers in [0, 1) that decide episodes.
 
     Attributes:
-        noise: (S, R, actions), of the game.
+        noise: (S, R, chances), of the game.
         tokens: (S, R, turns, answer tokens), of the sampled tokens.
     """
 
@@ -57,7 +57,7 @@ class Chances:
 def play(
     model: StackedModel,
     weights: Weights,
-    game: AnyBoard,
+    game: AnyGame,
     boards: Tensor,
     samples: int,
     chances: Chances,
@@ -118,7 +118,7 @@ class _Sampler:
     def read(self, ids: Tensor, present: Tensor) -> None:
         """Read the next tokens, (S, rows, T); `present` is False on empty slots."""
         self._cache.begin(present)
-        self._hidden = self._model.hidden(self._weights, ids, self._cache)[:, :, -1]
+        self._hidden = self._model.hidden(self._weights, ids.flatten(1), self._cache)
 
     def answer(self, drawn: Tensor, going: Tensor, record: Record, rows: Tensor) -> Tensor:
         """Return answers of the rows that are `going`, (S, rows, answer tokens)."""
@@ -139,7 +139,7 @@ class _Sampler:
 class Record:
     """What the rows have read and sampled, in slots that are the same for all."""
 
-    def __init__(self, game: AnyBoard, seeds: int, count: int, device: torch.device) -> None:
+    def __init__(self, game: AnyGame, seeds: int, count: int, device: torch.device) -> None:
         self.slots = game.slots
         size = (seeds, count, self.slots)
         self._ids = torch.full(size, PAD, device=device)

@@ -17,11 +17,12 @@ from ragen_bench.errors import UserError
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.algorithms.masked import group_std
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
-from ragen_starpo.laboratory.boards import AnyBoard, find_game
+from ragen_starpo.laboratory.game import AnyGame, draw
+from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play
-from ragen_starpo.laboratory.warm_start import WarmStart, draw, warm_start
+from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
 from ragen_starpo.small_model import Shape
 from ragen_starpo.studies.definition import RECIPE, Task
@@ -128,7 +129,7 @@ def run_arm(
 
 def make_warm_starts(
     task: Task,
-    game: AnyBoard,
+    game: AnyGame,
     model: StackedModel,
     bank: Tensor,
     numbers: Sequence[int],
@@ -155,9 +156,9 @@ def make_warm_starts(
                 file = cache / f"{label}-{number}.safetensors"
                 save_file(found[number], file.with_suffix(".part"))
                 file.with_suffix(".part").replace(file)
-    return {
-        name: torch.cat([found[number][name] for number in numbers]) for name in found[numbers[0]]
-    }
+    # Gradient norms are summed in the order of names, and a file has an order of its own.
+    names = sorted(found[numbers[0]])
+    return {name: torch.cat([found[number][name] for number in numbers]) for name in names}
 
 
 def _generators(purpose: str, labels: Sequence[object]) -> list[torch.Generator]:
@@ -173,7 +174,7 @@ class _Runs:
         self,
         task: Task,
         recipe: Recipe,
-        game: AnyBoard,
+        game: AnyGame,
         learner: Learner,
         runs: Sequence[tuple[int, int]],
         bank: Tensor,
@@ -239,12 +240,12 @@ class _Runs:
             learner.updates[run] = adaptation.settings.updates
 
     def _play(
-        self, game: AnyBoard, boards: Tensor, samples: int, chances: list[torch.Generator]
+        self, game: AnyGame, boards: Tensor, samples: int, chances: list[torch.Generator]
     ) -> Rollouts:
         """Play at the temperature of the recipe, which warnings change for single runs."""
         budget, count = game.budget, boards.shape[1] * samples
         drawn = Chances(
-            draw(chances, (count, budget.max_actions)).to(self._place),
+            draw(chances, (count, game.chances)).to(self._place),
             draw(chances, (count, budget.max_turns, game.answer_tokens)).to(self._place),
         )
         learner = self._learner

@@ -25,8 +25,15 @@ from ragen_starpo.recipes.sections import (
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The studies that come with the package."""
-GAMES = {"lake": (3, 4), "sokoban": (5, 6)}
-"""The laboratory's games with the sides of their boards."""
+GAMES: dict[str, tuple[int, ...]] = {
+    "lake": (3, 4),
+    "sokoban": (5, 6),
+    "bandit": (0,),
+    "bandit-rev": (0,),
+    "multi-pull": (0,),
+    "mastermind": (0,),
+}
+"""The laboratory's games with the sides of their boards; 0 where there is no board."""
 CURVES = (
     "success",
     "reward_deviation",
@@ -96,7 +103,7 @@ class Task:
 
     Attributes:
         game: Name of a game in `GAMES`.
-        size: Side of the board.
+        size: Side of the board; 0 for a game without one.
         slip: Chance that a step on the ice goes aside.
         groups: Prompts of an iteration.
         samples: Rollouts of a prompt.
@@ -106,7 +113,7 @@ class Task:
     """
 
     game: str
-    size: Count
+    size: NonNegative = 0
     slip: ShareBelowOne = 0.0
     groups: Count = 8
     samples: Count = 16

@@ -1,0 +1,111 @@
+"""Runs of an arm are reproducible and independent of each other."""
+
+import numpy as np
+import pytest
+
+from ragen_starpo.laboratory import run
+from ragen_starpo.laboratory.warm_start import WarmStart
+from ragen_starpo.studies.definition import Task
+
+TASK = Task("lake", 3, slip=0.1, groups=3, samples=4, skill=0.5)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(run, "TRAIN", 50)
+    monkeypatch.setattr(run, "TEST", 32)
+    monkeypatch.setattr(run, "WarmStart", lambda skill: WarmStart(skill, steps=10, batch=8))
+
+
+def train(settings=(), *, warm_starts=(0, 1), seeds=(0, 1), cache=None, iterations=2, **more):
+    return run.run_arm(
+        more.pop("task", TASK),
+        settings,
+        iterations=iterations,
+        warm_starts=warm_starts,
+        seeds=seeds,
+        device="cpu",
+        cache=cache,
+        **more,
+    )
+
+
+def test_an_arm_that_was_killed_is_repeated_to_the_byte(tmp_path):
+    class KilledError(Exception):
+        pass
+
+    def kill(_):
+        raise KilledError
+
+    with pytest.raises(KilledError):
+        train(cache=tmp_path, on_runs=kill)
+    repeated, fresh = train(cache=tmp_path), train()
+    assert repeated.test.tobytes() == fresh.test.tobytes()
+    assert repeated.start.tobytes() == fresh.start.tobytes()
+    for name, curve in fresh.curves.items():
+        assert repeated.curves[name].tobytes() == curve.tobytes(), name
+
+
+def test_a_run_does_not_depend_on_those_beside_it(monkeypatch):
+    monkeypatch.setattr(run, "_TOGETHER", 6)
+    together = train(warm_starts=(0, 1, 2), seeds=(0, 1))
+    monkeypatch.setattr(run, "_TOGETHER", 4)
+    apart = train(warm_starts=(0, 1, 2), seeds=(0, 1))
+    assert set(together.curves) == set(apart.curves)
+    for name, curve in together.curves.items():
+        assert np.allclose(curve, apart.curves[name], atol=1e-5, rtol=1e-5, equal_nan=True), name
+    assert np.array_equal(together.test, apart.test)
+
+
+def test_arms_play_the_same_instances_with_the_same_chances():
+    """The first rollouts of two arms are those of one policy, so they are equal."""
+    one = train(iterations=1)
+    other = train(["advantage.estimator=rloo", "loss.clip_high=0.5"], iterations=1)
+    assert np.array_equal(one.start, other.start)
+    for name in ("success", "reward_deviation", "rollout_tokens"):
+        assert np.array_equal(one.curves[name], other.curves[name]), name
+    assert not np.array_equal(one.curves["grad_norm"], other.curves["grad_norm"])
+    assert len({float(value) for value in one.curves["rollout_tokens"][:, 0]}) > 1
+
+
+TURN = "advantage.credit=turn"
+ARMS = [
+    ["advantage.estimator=gae"],
+    ["advantage.estimator=gae", "advantage.lam=0.9", TURN, "updates=2"],
+    ["advantage.estimator=bi-level-gae", TURN],
+    ["advantage.estimator=hybrid"],
+    ["advantage.estimator=gigpo", TURN],
+    ["advantage.estimator=turn-grpo", TURN],
+    ["advantage.estimator=reinforce-plus-plus"],
+    ["advantage.estimator=dr-grpo", "loss.aggregation=seq-mean-token-sum-norm", "loss.horizon=9"],
+    ["loss.policy=gspo", "loss.clip_low=0.001", "updates=4", "mini_batch=6"],
+    ["loss.policy=gspo", "loss.sequence=turn", "updates=2"],
+    ["loss.policy=cispo", "updates=2"],
+    ["loss.policy=clip-cov", "updates=2"],
+    ["loss.policy=kl-cov", "updates=2"],
+    ["loss.kl=0.1", "updates=4", "mini_batch=6"],
+    ["loss.kl=0.01", "loss.kl_ratio=true", "loss.kl_estimator=k3"],
+    ["filter.strategy=top-k", "filter.groups=1"],
+    ["filter.strategy=top-p", "filter.amount=0.9", "filter.loss_scale=sqrt"],
+    ["filter.strategy=min-p", "filter.amount=0.9", "advantage.estimator=gae"],
+    ["optimiser.warmup_steps=2", "rollouts.temperature=0.8"],
+]
+
+
+@pytest.mark.parametrize("settings", ARMS, ids=" ".join)
+def test_an_arm_trains(settings, tmp_path_factory):
+    cache = tmp_path_factory.getbasetemp() / "laboratory-warm-starts"
+    result = train(settings, warm_starts=(0, 1), seeds=(0,), cache=cache)
+    curves = result.curves
+    trained = curves["kept"] > 0
+    assert trained.any()
+    for name in ("grad_norm", "entropy", "kl_from_rollouts"):
+        assert np.isfinite(curves[name][trained]).all(), name
+        assert np.isnan(curves[name][~trained]).all(), name
+    assert (curves["grad_norm"][trained] > 0).all()
+    if "gae" in settings[0] or "gae" in settings[-1] or "hybrid" in settings[0]:
+        assert (curves["critic_grad_norm"][trained] > 0).all()
+    if "loss.kl=0.1" in settings:
+        assert (curves["kl_from_reference"] != 0).any()
+    if "filter.strategy=top-k" in settings:
+        assert curves["kept"].max() == pytest.approx(1 / 3)
