@@ -60,7 +60,10 @@ def test_a_study_is_run_once_and_has_its_pages(tmp_path, capsys, laboratory):
     assert len(laboratory.calls) == 2
     assert main(["study", "mine.toml", "--out", "store"]) == 0
     assert len(laboratory.calls) == 2
-    assert (tmp_path / "store/findings.md").exists()
+    assert (
+        "| Is {weird} &lt;b&gt;more&lt;/b&gt; better? |"
+        in (tmp_path / "store/findings.md").read_text()
+    )
 
 
 @pytest.mark.parametrize(

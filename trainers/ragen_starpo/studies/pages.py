@@ -125,7 +125,7 @@ def render_page(results: JsonObject) -> str:
     for paper, of_paper in _by_paper(results).items():
         rows = [_claim_row(claim) for claim in of_paper]
         picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
-        parts += [f"## {paper}", picture, _table(columns, rows)]
+        parts += [f"## {_cell(paper)}", picture, _table(columns, rows)]
     parts += [
         "## Studies",
         _table(
@@ -278,7 +278,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("\n", " ").replace("|", "\\|")
+    return escape(text.replace("\n", " "), quote=False).replace("|", "\\|")
 
 
 def _signed(value: float) -> str:
