@@ -22,7 +22,8 @@ class BackgroundLoop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=_run_loop, args=(self._loop,), daemon=True).start()
+        self._thread = threading.Thread(target=_run_loop, args=(self._loop,), daemon=True)
+        self._thread.start()
         stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
         stop.atexit = False
 
@@ -32,6 +33,9 @@ class BackgroundLoop:
 
     def run(self, work: Coroutine[object, object, _T]) -> _T:
         """Return the result of a coroutine; cancel it if the caller is interrupted."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise RuntimeError("a coroutine of this loop would wait for itself")
         future = self.start(work)
         try:
             return future.result()

@@ -30,7 +30,7 @@ async def retry(
     while True:
         try:
             tries += 1
-            return await _send_in_time(send, options.timeout)
+            return await send_in_time(send, options.timeout)
         except RetryableError as error:
             error.tries = tries
             if tries > options.retries or not should_retry(error):
@@ -40,7 +40,8 @@ async def retry(
             await asyncio.sleep(max(error.retry_after, wait * (1 + spread) / 2))
 
 
-async def _send_in_time(send: Callable[[], Awaitable[_T]], seconds: float) -> _T:
+async def send_in_time(send: Callable[[], Awaitable[_T]], seconds: float) -> _T:
+    """Return the result of `send`; a RetryableError says that there was none in time."""
     try:
         async with asyncio.timeout(seconds):
             return await send()

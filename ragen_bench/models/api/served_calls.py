@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -104,6 +105,13 @@ _FAMILIES = {
     "lfm2": _Written(_PYTHON[0], "<|tool_call_start|>[", "]<|tool_call_end|>", ", ", *_PYTHON[1:]),
     "olmo": _Written(_PYTHON[0], "<function_calls>", "</function_calls>", "\n", *_PYTHON[1:]),
     "apertus": _Written('{"NAME": JSON}', "<|tools_prefix|>[", "]<|tools_suffix|>", ", "),
+    "invoke": _Written(
+        '<invoke name="NAME">\nARGUMENTS</invoke>\n',
+        "<function_calls>\n",
+        "</function_calls>",
+        argument='<parameter name="KEY">VALUE</parameter>\n',
+    ),
+    "tool_code": _Written(_PYTHON[0], "```tool_code\n", "\n```", "\n", *_PYTHON[1:]),
     "functionary": _Written("<function=NAME>JSON</function>"),
     "internlm": _Written(f"<|action_start|><|plugin|>{_OBJECT}<|action_end|>"),
     "llama4": _Written(_PYTHON[0], "[", "]", ", ", *_PYTHON[1:]),
@@ -120,6 +128,8 @@ _FAMILIES = {
     "Python": _Written(_PYTHON[0], "", "", "\n", *_PYTHON[1:]),
 }
 """The last forms are those of servers that leave special tokens out of texts, too."""
+_PROSE = ("llama4", "Python")
+"""Forms in which prose names a function ("I must not call act(...)"), which is no call."""
 _PLACE = re.compile("NAME|JSON|ARGUMENTS|KEY|KIND|VALUE")
 
 
@@ -155,7 +165,16 @@ def _learn_forms() -> dict[str, CallForm]:
         return "\n\n".join(texts)
 
     learned = {name: learn_form(partial(render, written)) for name, written in _FAMILIES.items()}
-    return {name: form for name, form in learned.items() if form}
+    return {
+        name: replace(form, opening=_begin_line(form.opening)) if name in _PROSE else form
+        for name, form in learned.items()
+        if form
+    }
+
+
+def _begin_line(opening: re.Pattern[str]) -> re.Pattern[str]:
+    """Return an opening that begins a line, or stands behind a mark."""
+    return re.compile(rf"(?m:^|(?<=[>\]]))[ \t]*(?:{opening.pattern})")
 
 
 def _write(written: _Written, function: JsonObject) -> str:

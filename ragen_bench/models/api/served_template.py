@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ragen_bench.errors import missing_extra
-from ragen_bench.models.api.errors import RejectedResponseError
+from ragen_bench.json_types import JsonObject
+from ragen_bench.models.api.errors import RejectedResponseError, RetryableError
+from ragen_bench.models.api.retries import send_in_time
 from ragen_bench.models.base import Message
 from ragen_bench.models.prompt import opening
 from ragen_bench.models.thinking_marks import THINK, ThinkingMarks, find_marks
@@ -19,8 +22,13 @@ except ImportError as missing:
     raise missing_extra(missing, "openai") from missing
 
 _ANSWERED = "What is answered."
-UNSHOWN = (openai.APIError, RejectedResponseError, ValueError, LookupError, TypeError)
+UNSHOWN = (
+    *(openai.APIError, RejectedResponseError, RetryableError),
+    *(ValueError, LookupError, TypeError),
+)
 """Errors of a server that does not show its template: an old version, or a proxy before it."""
+_LONGEST_LOOK = 30.0
+"""Seconds for what a server shows next to its API; it does not generate for that."""
 _MARK = re.compile(r"\s*(<[^<>\s]+>|\[[^\[\]\s]+\])")
 """A special token as templates write it."""
 
@@ -50,6 +58,17 @@ def find_root(url: str) -> str:
     return url.rstrip("/").removesuffix("/v1")
 
 
+async def look(client: openai.AsyncOpenAI, address: str, body: JsonObject | None = None) -> Any:
+    """Return what a server shows at an address, read as JSON; the errors are `UNSHOWN`."""
+
+    async def send() -> httpx.Response:
+        if body is None:
+            return await client.get(address, cast_to=httpx.Response)
+        return await client.post(address, cast_to=httpx.Response, body=body)
+
+    return (await send_in_time(send, _LONGEST_LOOK)).json()
+
+
 async def read_template(
     client: openai.AsyncOpenAI, url: str, marks: ThinkingMarks | None
 ) -> ServedTemplate | None:
@@ -60,15 +79,13 @@ async def read_template(
     root = find_root(url)
 
     async def render(messages: Sequence[Message]) -> str:
-        body = {"messages": messages}
-        path = f"{root}/apply-template"
-        reply = await client.post(path, cast_to=httpx.Response, body=body)
-        return str(reply.json()["prompt"])
+        shown = await look(client, f"{root}/apply-template", {"messages": messages})
+        return str(shown["prompt"])
 
     asked: Message = {"role": "user", "content": "-"}
     conversation = [*opening("think"), asked]
     try:
-        shown = (await client.get(f"{root}/props", cast_to=httpx.Response)).json()
+        shown = await look(client, f"{root}/props")
         template, end = str(shown["chat_template"]), str(shown.get("eos_token") or "")
         found = marks or find_marks(template)
         if found == THINK and not THINK.occur_in(template):

@@ -22,12 +22,11 @@ from ragen_bench.models.api.options import (
 from ragen_bench.models.api.response import make_client, read_models
 from ragen_bench.models.api.retries import retry
 from ragen_bench.models.api.secrets import remove_secrets
-from ragen_bench.models.api.served_template import UNSHOWN, find_root, read_template
+from ragen_bench.models.api.served_template import UNSHOWN, find_root, look, read_template
 from ragen_bench.models.api.stream import is_stream, merge_openai
 from ragen_bench.models.base import Message
 
 try:
-    import httpx
     import openai
 except ImportError as missing:
     raise missing_extra(missing, "openai") from missing
@@ -123,8 +122,7 @@ class OpenAIModel(ServerModel):
         body = {"model": self._name, "messages": messages, **switches}
         address = f"{find_root(self.url)}/{path}"
         try:
-            reply = await self._client.post(address, cast_to=httpx.Response, body=body)
-            return len(reply.json()[field])
+            return len((await look(self._client, address, body))[field])
         except UNSHOWN:
             return 0
 

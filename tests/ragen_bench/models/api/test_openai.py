@@ -3,11 +3,11 @@
 import asyncio
 import dataclasses
 import threading
-import time
 
 import pytest
 
 from ragen_bench.models import ask_all
+from tests.waiting import wait_until
 
 from . import llama, proxy
 from .client import GREEDY, QUESTIONS, REQUESTS, SAMPLED, model_at, texts
@@ -77,8 +77,7 @@ def test_concurrency_limits_requests_in_flight(between, concurrency):
     between.plan = [proxy.held(release)] * concurrency
     worker = threading.Thread(target=texts, args=(model,))
     worker.start()
-    while len(between.bodies) < concurrency:
-        time.sleep(0.01)
+    wait_until(lambda: len(between.bodies) >= concurrency)
     texts(model_at(between.url))  # one too many would be there by now
     assert len(between.bodies) == concurrency + 4
     release.set()

@@ -122,7 +122,7 @@ def test_eight_in_flight_through_every_fault(between):
 
 def failures(monkeypatch):
     """Return a list that grows by each try that fails."""
-    failed, in_time = [], sender._send_in_time
+    failed, in_time = [], sender.send_in_time
 
     async def noted(send, seconds):
         try:
@@ -131,7 +131,7 @@ def failures(monkeypatch):
             failed.append(error)
             raise
 
-    monkeypatch.setattr(sender, "_send_in_time", noted)
+    monkeypatch.setattr(sender, "send_in_time", noted)
     return failed
 
 

@@ -1,11 +1,13 @@
 """Servers whose chat template refuses the system role, or drops its text in silence."""
 
 import json
+import threading
 
 import pytest
 
 from ragen_bench.cli import main
 from ragen_bench.models import Request
+from ragen_bench.models.api import served_template
 from ragen_bench.models.api.system_role import refuses_system
 from ragen_bench.models.prompt import merge_system, opening
 
@@ -181,6 +183,23 @@ def test_a_run_keeps_to_its_record_where_a_text_is_dropped(dropping, tmp_path):
         roles = {body["messages"][0]["role"] for body in dropping.bodies[asked:]}
         assert roles == {"system" if keeps else "user"}
         assert json.loads((out / "run.json").read_text())["model_identity"] == identity
+
+
+@pytest.mark.parametrize(
+    ("owner", "path"), [("vllm", "/tokenize"), ("llamacpp", "/apply-template")]
+)
+def test_a_server_that_never_shows_a_prompt_does_not_hold_up_the_run(
+    stub, monkeypatch, owner, path
+):
+    monkeypatch.setattr(served_template, "_LONGEST_LOOK", 0.1)
+    stub.listing = 200, {"data": [{"id": hosted.NAME, "owned_by": owner}]}
+    ended, shown = threading.Event(), []
+    stub.shows[path] = lambda _: {"shown": shown.append(ended.wait(20))}
+    model = model_at(stub.url, hosted.NAME, retries=0)
+    assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
+    assert not shown
+    ended.set()
+    assert "system_message" not in model.identity()
 
 
 @pytest.mark.slow

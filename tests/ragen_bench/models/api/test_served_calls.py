@@ -53,6 +53,12 @@ def test_each_family_is_read_as_in_process(name):
         ('functions.look:0{"place": "door", "times": 2}', "kimi without marks"),
         ('look{"place": "door", "times": 2}', "magistral without marks"),
         ("look(place='door', times=2)", "Python"),
+        ("```tool_code\nlook(place='door', times=2)\n```", "tool_code"),
+        (
+            '<function_calls>\n<invoke name="look">\n<parameter name="place">door</parameter>\n'
+            '<parameter name="times">2</parameter>\n</invoke>\n</function_calls>',
+            "invoke",
+        ),
     ],
 )
 def test_texts_without_special_tokens(text, name):
@@ -62,6 +68,14 @@ def test_texts_without_special_tokens(text, name):
 @pytest.mark.parametrize("text", ["", "Up", "I look(at) it.", '{"place": "door"}', "look", "[1]"])
 def test_other_texts_stay(text):
     assert read_served(text, [LOOK]) == (text, "")
+
+
+def test_prose_that_names_a_function_is_no_call():
+    written = "look(place='door', times=2)"
+    assert read_served(f"I must not call {written}", [LOOK])[1] == ""
+    for before in ("I look.\n", "I look:\n  ", "<think>hm</think> "):
+        for call in (written, f"[{written}]"):
+            assert read_served(before + call, [LOOK])[0] == as_text([DOOR], before.strip())
 
 
 def ask(stub, thinking_marks=""):
