@@ -22,6 +22,8 @@ ANNOUNCED = (
     *("pictures", "prompt_hash", "envs"),
 )
 """Announced fields of run.json: everything except the draw that decides the responses."""
+_SHOWN_LATER = "calls_read_as"
+"""Field of an identity that is recorded once a server's answers have calls."""
 _NUMBERS = ("temperature", "top_p")
 
 
@@ -49,7 +51,7 @@ class Draw:
 
 def build_announcement(config: JsonObject) -> JsonObject:
     """Return the announcement of a run from its run.json, with or without a draw."""
-    announced = {name: config[name] for name in ANNOUNCED if name in config}
+    announced = _announced(config)
     # The commitment hashes the text, so equal numbers must be written alike.
     numbers = {name: float(announced[name]) for name in _NUMBERS if name in announced}
     return {"schema": SCHEMA, **announced, **numbers}
@@ -71,5 +73,13 @@ def find_unannounced(draw: Draw, config: JsonObject) -> list[str]:
     there = {name: draw.announcement[name] for name in ANNOUNCED if name in draw.announcement}
     if "model_identity" not in config:
         there.pop("model_identity", None)
-    here = {name: config[name] for name in ANNOUNCED if name in config}
-    return find_differences(there, here)
+    return find_differences(there, _announced(config))
+
+
+def _announced(config: JsonObject) -> JsonObject:
+    """Return what is announced of a run.json, without what only its answers show."""
+    announced = {name: config[name] for name in ANNOUNCED if name in config}
+    if identity := announced.get("model_identity"):
+        known = {name: value for name, value in identity.items() if name != _SHOWN_LATER}
+        announced["model_identity"] = known
+    return announced

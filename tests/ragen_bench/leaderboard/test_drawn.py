@@ -147,6 +147,11 @@ def test_an_identity_that_was_not_announced(mine):
     assert "differs from the announcement (there): model_identity.weights" in problem
 
 
+def test_forms_of_calls_that_a_server_leaves_are_seen_after_the_announcement(mine):
+    edit_entry(mine, lambda entry: entry["run"]["model_identity"].update(calls_read_as=["hermes"]))
+    assert problems_of(mine) == []
+
+
 def test_a_draw_that_is_missing_or_of_another_name(mine, board, drawn_file):
     edit_entry(mine, lambda entry: entry["run"]["draw"].update(commitment="2" * 64))
     (problem,) = problems_of(mine)
