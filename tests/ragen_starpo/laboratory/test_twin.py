@@ -1,5 +1,7 @@
 """A seed of the laboratory is what `ragen-train local` computes with its weights and rollouts."""
 
+from functools import partial
+
 import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
@@ -7,13 +9,13 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.frozen_lake.rules import Slip
 from ragen_starpo.algorithms.aggregation import mini_batches
-from ragen_starpo.engine.worker import Policy, Reference
+from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.iteration import update_models
 from ragen_starpo.laboratory.lake import LakeGame
 from ragen_starpo.laboratory.learning import Learner, keep_groups
 from ragen_starpo.laboratory.model import StackedModel, stack_weights
 from ragen_starpo.laboratory.rollouts import Chances, play
-from ragen_starpo.objective import policy_contribution
+from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import read_recipe
 from ragen_starpo.rollout.trajectory import TokenBatch
 from ragen_starpo.small_model import Shape
@@ -78,12 +80,15 @@ class LocalModels:
 
     measures_gap = False
 
-    def __init__(self, policy, reference, batch, loss):
-        self.policy, self.reference, self.batch, self.loss = policy, reference, batch, loss
-        self.gradients = {}
+    def __init__(self, policy, reference, critic, batch, loss):
+        self.policy, self.reference, self.critic = policy, reference, critic
+        self.batch, self.loss = batch, loss
+        self.gradients, self.critic_gradients = record_gradients(policy), {}
+        if critic:
+            self.critic_gradients = record_gradients(critic)
 
     def values(self):
-        return None
+        return self.critic.values(self.batch) if self.critic else None
 
     def old_log_probs(self):
         return self.batch.log_probs
@@ -95,19 +100,26 @@ class LocalModels:
         self.columns = columns
 
     def step(self, rows, weights):
-        for name, weight in self.policy._backend.module.named_parameters():
-            weight.register_hook(
-                lambda grad, name=name: self.gradients.__setitem__(
-                    name, self.gradients.get(name, 0) + grad
-                )
-            )
         columns = {name: column[rows] for name, column in self.columns.items()}
         columns["weights"] = weights
+        models = {"policy": (self.policy, policy_contribution)}
+        if self.critic:
+            models["critic"] = self.critic, value_contribution
+        return {
+            name: model.update(self.batch.rows(rows), columns, partial(contribution, self.loss))
+            for name, (model, contribution) in models.items()
+        }
 
-        def contribution(*inputs):
-            return policy_contribution(self.loss, *inputs)
 
-        return {"policy": self.policy.update(self.batch.rows(rows), columns, contribution)}
+def record_gradients(model):
+    gradients = {}
+
+    def record(name, gradient):
+        gradients[name] = gradients.get(name, 0) + gradient
+
+    for name, weight in model._backend.module.named_parameters():
+        weight.register_hook(partial(record, name))
+    return gradients
 
 
 @pytest.mark.parametrize(
@@ -123,6 +135,8 @@ class LocalModels:
             "loss.clip_low=0.001",
         ],
         ['advantage.estimator="turn-grpo"', 'advantage.credit="turn"', 'loss.policy="cispo"'],
+        ['advantage.estimator="gae"', "advantage.gamma=0.9", "advantage.lam=0.8"],
+        ['advantage.estimator="bi-level-gae"', 'advantage.credit="turn"', "loss.value_clip=0.01"],
         ['advantage.estimator="dr-grpo"', 'filter.strategy="all"', "loss.entropy=0.1"],
     ],
 )
@@ -149,7 +163,14 @@ def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
     rewards = torch.rand(rollouts.rewards.shape, generator=noise).round(decimals=2)
     rollouts.rewards.copy_(rewards * (rollouts.turns.amax(-1, keepdim=True) >= torch.arange(3)))
     learner = Learner(model, recipe, weights)
-    found = []
+    found, found_of_critic, critics = [], [], [None] * SEEDS
+    if recipe.has_critic:
+        critics = [Critic(folder, recipe.critic, 64) for folder, _ in folders]
+        for seed, critic in enumerate(critics):
+            learner.critic["value"][seed] = critic._backend.module.score.weight.detach().T
+    learner.find_critic_gradients = lambda rows: (
+        found_of_critic.append(Learner.find_critic_gradients(learner, rows)) or found_of_critic[0]
+    )
     learner.find_gradients = lambda rows: (
         found.append(Learner.find_gradients(learner, rows)) or found[0]
     )
@@ -159,9 +180,8 @@ def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
     for seed, (folder, _) in enumerate(folders):
         policy = Policy(folder, recipe.optimiser, 64)
         batch = batch_of_seed(rollouts, kept, seed)
-        local = LocalModels(
-            policy, Reference(folder, 64) if recipe.loss.kl else None, batch, recipe.loss
-        )
+        reference = Reference(folder, 64) if recipe.loss.kl else None
+        local = LocalModels(policy, reference, critics[seed], batch, recipe.loss)
         [step] = list(mini_batches(batch.count, 0, size=64, passes=1, seed=recipe.seed))
         expected_metrics = update_models(
             recipe, 0, batch, [step], local, float(kept[seed].float().mean())
@@ -172,3 +192,13 @@ def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
         assert float(metrics["entropy"][seed]) == pytest.approx(
             expected_metrics["policy/entropy"], abs=1e-4
         )
+        if recipe.has_critic:
+            [(of_critic, _)] = found_of_critic
+            head = local.critic_gradients["score.weight"].T
+            assert float(head.abs().max()) > 1e-3
+            expected = {
+                **stack_weights([local.critic_gradients], SHAPE.layers),
+                "value": head[None],
+            }
+            for name, gradient in of_critic.items():
+                assert torch.allclose(gradient[seed], expected[name][0], atol=1e-5), name

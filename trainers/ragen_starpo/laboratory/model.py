@@ -118,11 +118,12 @@ class StackedModel:
         values = torch.bmm(self.hidden(weights, layout.ids, layout), weights["value"])
         return values[..., 0].gather(1, layout.asked)
 
-    def flops(self, tokens: int, keys: float, outputs: int) -> float:
-        """Return the operations of a forward pass: tokens read, mean keys seen, logits computed."""
-        width, shape = self.shape.width, self.shape
-        layer = 2 * width * (4 * width + 3 * shape.hidden) + 4 * width * keys
-        return tokens * shape.layers * layer + 2.0 * outputs * width * self.vocabulary
+    def flops(self, tokens: int, asked: int, keys: float = 0.0) -> float:
+        """Return the operations of a forward pass: tokens read and asked for, mean keys seen."""
+        width, last = self.shape.width, self.shape.layers - 1
+        layer = 2 * width * (2 * width + 3 * self.shape.hidden) + 4 * width * keys
+        stored = self.shape.layers * tokens * 4 * width * width
+        return stored + (last * tokens + asked) * layer + 2.0 * asked * width * self.vocabulary
 
 
 class Layout:
