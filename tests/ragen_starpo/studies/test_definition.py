@@ -51,6 +51,23 @@ def test_the_laboratory_reads_all_settings_of_the_catalogue():
             read_arm(study.settings_of(arm))
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "filter.score=length",
+        "filter.reweight=deviation",
+        "loss.mask_truncated=true",
+        "loss.mask_void_turns=true",
+        "optimiser.decay_steps=100000",
+        "critic.decay_steps=100000",
+        "monitor.action=stop",
+    ],
+)
+def test_a_setting_that_does_nothing_in_the_laboratory_is_refused(setting):
+    with pytest.raises(UserError, match=re.escape(f"{setting.partition('=')[0]}=")):
+        read_arm([setting, "advantage.estimator=gae"])
+
+
 def test_equal_arms_of_two_studies_have_one_hash(tmp_path):
     study = read(tmp_path, GOOD)
     other = read(tmp_path, GOOD.replace("base", "other"))

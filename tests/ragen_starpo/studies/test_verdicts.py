@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ragen_starpo.studies.definition import Knob
+from ragen_starpo.studies.definition import Knob, read_study
 from ragen_starpo.studies.store import run_study
-from ragen_starpo.studies.verdicts import over_clusters, over_warm_starts, spend
+from ragen_starpo.studies.verdicts import Sample, over_clusters, over_warm_starts, spend
 from tests.ragen_starpo.studies.stand_in import StandIn, claim, make_study
 
 
@@ -64,6 +64,15 @@ def test_warm_starts_without_a_value_are_left_out():
     assert (estimate.mean, estimate.clusters) == (2.0, 4)
     values[0] = math.nan
     assert over_warm_starts(values) is None
+
+
+def test_all_runs_with_a_value_count_whatever_those_of_the_other_arms_have(tmp_path):
+    file = read_study("signs")
+    [about] = [one for one in file.claims if one.metric == "monitor_recall"]
+    sample = Sample(file, {}, 2)
+    pattern = {"grpo": [[100, 0]], "ppo": [[math.nan, 100]], "dr-grpo": [[math.nan, math.nan]]}
+    sample.metric = lambda arm, _: np.array(pattern[arm] * file.warm_starts, dtype=float)
+    assert sample.difference(about).mean == pytest.approx(200 / 3 - 50)
 
 
 def test_looks_spend_what_obrien_and_fleming_do():

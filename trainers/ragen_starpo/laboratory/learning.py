@@ -77,8 +77,7 @@ def compute_advantages(
 ) -> tuple[Tensor, Tensor | None]:
     """Return advantages and, with a critic, returns, (S, R, T), of the kept rollouts.
 
-    Estimators that only compare rollouts see all seeds at once, whose groups differ; others, which
-    whiten over a seed's tokens, see one seed after the other.
+    Each seed is estimated by itself, since some estimators whiten over all tokens that they see.
     """
     estimator = ESTIMATORS.find(settings.estimator)
     mask = rollouts.mask * kept[..., None]
@@ -105,10 +104,7 @@ def compute_advantages(
         ends = find_turn_ends(columns["turns"], columns["mask"])
         return estimator(settings, rewards=placed, ends=ends, **columns)
 
-    if estimator.whole_returns:
-        result = estimate({name: column.flatten(0, 1) for name, column in inputs.items()})
-    else:
-        result = torch.vmap(estimate)(inputs)
+    result = torch.vmap(estimate)(inputs)
     advantages, returns = result if isinstance(result, tuple) else (result, None)
     assert isinstance(advantages, Tensor)
     advantages = advantages.view(rollouts.mask.shape).float() * mask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -69,12 +70,25 @@ class ArmResult:
 
 
 def read_arm(settings: Sequence[str]) -> Recipe:
-    """Return the recipe of an arm; UserError for a setting that the laboratory does not read."""
+    """Return the recipe of an arm; UserError for a setting that does nothing in the laboratory."""
     for setting in settings:
         name = setting.partition("=")[0]
         if not any(name == one or name.startswith(f"{one}.") for one in _SETTINGS):
             raise UserError(f"the laboratory does not read {name}; it reads {', '.join(_SETTINGS)}")
-    return read_recipe(RECIPE, [*_BASE, *settings])
+    recipe = read_recipe(RECIPE, [*_BASE, *settings])
+    idle = {
+        "filter.score": recipe.filter.score not in ("deviation", "variance"),
+        "filter.reweight": recipe.filter.reweight != "none",
+        "loss.mask_truncated": recipe.loss.mask_truncated,
+        "loss.mask_void_turns": recipe.loss.mask_void_turns,
+        "optimiser.decay_steps": recipe.optimiser.decay_steps > 0,
+        "critic.decay_steps": recipe.critic.decay_steps > 0,
+        "monitor.action": recipe.monitor.action == "stop",
+    }
+    for name in (name for name, is_set in idle.items() if is_set):
+        value = attrgetter(name)(recipe)
+        raise UserError(f"{name}={value} does nothing in the laboratory; leave it out")
+    return recipe
 
 
 def run_arm(
@@ -138,6 +152,8 @@ def make_warm_starts(
     """Return the weights of warm starts, (numbers, ...), each from the cache if it is there."""
     settings = WarmStart(task.skill)
     label = f"{game.name}-{task.actions_per_turn}-{task.skill:g}-{settings.steps}"
+    if task.slip:
+        label += f"-slip-{task.slip:g}"
     found = {}
     for number in numbers:
         file = None if cache is None else cache / f"{label}-{number}.safetensors"
@@ -205,7 +221,8 @@ class _Runs:
         task = self._task
         chances = _generators("iteration", [f"{run}-{number}" for run in self._runs])
         which = draw(chances, (task.groups,), len(self._bank)).to(self._place)
-        rollouts = self._play(self._game, self._bank[which], task.samples, chances)
+        warmth = self._learner.temperature
+        rollouts = self._play(self._game, self._bank[which], task.samples, chances, warmth)
         shape = (rollouts.mask.shape[1], self._game.slots)
         noise = draw(chances, shape).to(self._place) if self._learner.has_noise else None
         metrics = self._learner.learn(rollouts, number, noise)
@@ -240,25 +257,30 @@ class _Runs:
             learner.updates[run] = adaptation.settings.updates
 
     def _play(
-        self, game: AnyGame, boards: Tensor, samples: int, chances: list[torch.Generator]
+        self,
+        game: AnyGame,
+        boards: Tensor,
+        samples: int,
+        chances: list[torch.Generator],
+        temperature: Tensor | float,
     ) -> Rollouts:
-        """Play at the temperature of the recipe, which warnings change for single runs."""
         budget, count = game.budget, boards.shape[1] * samples
         drawn = Chances(
             draw(chances, (count, game.chances)).to(self._place),
             draw(chances, (count, budget.max_turns, game.answer_tokens)).to(self._place),
         )
         learner = self._learner
-        return play(
-            learner.model, learner.weights, game, boards, samples, drawn, learner.temperature
-        )
+        return play(learner.model, learner.weights, game, boards, samples, drawn, temperature)
 
     def _test(self) -> NDArray[np.float32]:
-        """Return success on held-out instances, each played once, with the same noise for all."""
+        """Return success on held-out instances, each played once, with the same noise for all.
+
+        The temperature is 1 in every arm, so that those of other rollouts can be compared.
+        """
         game = find_game(self._task, test=True)
         chances = [_generators("test", [game.name])[0] for _ in self._runs]
         boards = self._held_out.expand(len(self._runs), *self._held_out.shape)
-        rollouts = self._play(game, boards, 1, chances)
+        rollouts = self._play(game, boards, 1, chances, 1.0)
         return rollouts.success.float().mean(1).cpu().numpy()
 
 

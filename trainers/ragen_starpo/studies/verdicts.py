@@ -62,17 +62,20 @@ def over_clusters(values: Values) -> Estimate:
     return Estimate(mean, spread if spread > _ROUNDING * max(1, abs(mean)) else 0.0, len(values))
 
 
-def over_warm_starts(values: Values) -> Estimate | None:
-    """Return the mean of differences, (warm starts, seeds), paired by run; NaN where one has none.
+def over_warm_starts(values: Values, others: Values | None = None) -> Estimate | None:
+    """Return the mean of values, (warm starts, runs), less that of others, within warm starts.
 
-    Seeds are nested in warm starts, and both are random. The variance of the mean is then that
-    between the means of the warm starts, divided by their number: it covers both sources, whatever
-    their sizes. Warm starts without a value are left out; None if fewer than four have one.
+    A run without a value is NaN. Seeds are nested in warm starts, and both are random. The variance
+    of the mean is then that between the means of the warm starts, divided by their number: it
+    covers both sources, whatever their sizes. Warm starts without a value are left out; None if
+    fewer than four have one.
     """
-    known = ~np.isnan(values).all(axis=1)
+    sides = [values] if others is None else [values, others]
+    known = np.all([~np.isnan(side).all(axis=1) for side in sides], axis=0)
     if known.sum() < _MIN_WARM_STARTS:
         return None
-    return over_clusters(np.nanmean(values[known], axis=1))
+    means = [np.nanmean(side[known], axis=1) for side in sides]
+    return over_clusters(means[0] if others is None else means[0] - means[1])
 
 
 def spend(looks: Sequence[int]) -> list[float]:
@@ -139,12 +142,14 @@ class Sample:
         return self._metrics[arm][name].reshape(self._study.warm_starts, self.seeds)
 
     def difference(self, claim: Claim) -> Estimate | None:
-        """Return the difference of a claim."""
+        """Return the difference of a claim, with all runs of a side that have a value."""
         plus, minus = (
             [self.metric(arm, claim.metric) for arm in arms] for arms in (claim.plus, claim.minus)
         )
-        other = np.mean(minus, axis=0) if minus else claim.than
-        return over_warm_starts(np.mean(plus, axis=0) - other)
+        values = np.concatenate(plus, axis=1)
+        if not minus:
+            return over_warm_starts(values - claim.than)
+        return over_warm_starts(values, np.concatenate(minus, axis=1))
 
     def levels(self, claim: Claim) -> dict[str, float]:
         """Return the mean of a claim's metric in each of its arms; NaN if no run has one."""
