@@ -76,10 +76,14 @@ def find_unannounced(draw: Draw, config: JsonObject) -> list[str]:
     return find_differences(there, _announced(config))
 
 
-def _announced(config: JsonObject) -> JsonObject:
-    """Return what is announced of a run.json, without what only its answers show."""
-    announced = {name: config[name] for name in ANNOUNCED if name in config}
-    if identity := announced.get("model_identity"):
+def without_shown_later(config: JsonObject) -> JsonObject:
+    """Return a run.json without what only the answers show of the model's server."""
+    if identity := config.get("model_identity"):
         known = {name: value for name, value in identity.items() if name != _SHOWN_LATER}
-        announced["model_identity"] = known
-    return announced
+        return {**config, "model_identity": known}
+    return config
+
+
+def _announced(config: JsonObject) -> JsonObject:
+    config = without_shown_later(config)
+    return {name: config[name] for name in ANNOUNCED if name in config}

@@ -8,6 +8,7 @@ from math import sqrt
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
+from ragen_bench.runs.draws import without_shown_later
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.scores.metrics import group_successes
 from ragen_bench.statistics import Estimate, detectable_from, mean, mean_estimate, mean_of
@@ -83,7 +84,7 @@ def find_leads(
 
 def find_setting_differences(one: RunConfig, other: RunConfig) -> list[str]:
     """Return the settings that affect success, including the model, in which two runs differ."""
-    a, b = one.as_json(), other.as_json()
+    a, b = (without_shown_later(config.as_json()) for config in (one, other))
     return [name for name in _MUST_AGREE if a.get(name) != b.get(name)]
 
 

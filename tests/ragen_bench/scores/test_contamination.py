@@ -12,7 +12,7 @@ from ragen_bench.cli import main
 from ragen_bench.cli.compare import describe_lead
 from ragen_bench.errors import UserError
 from ragen_bench.runs.directory import read_run
-from ragen_bench.scores.contamination import compare_public_and_sealed
+from ragen_bench.scores.contamination import compare_public_and_sealed, find_setting_differences
 from ragen_bench.statistics import wilson
 from ragen_envs.core.sealed import KEY_VARIABLE
 from tests.ragen_bench.cli.command import run as command
@@ -90,6 +90,13 @@ def test_other_splits_and_settings_are_refused(folder, tmp_path):
     (tmp_path / "other/run.json").write_text(json.dumps(changed))
     with pytest.raises(UserError, match="differ in model, temperature, which affects success"):
         compare_public_and_sealed(public, read_run(tmp_path / "other"))
+
+
+@pytest.mark.parametrize(("name", "differ"), [("calls_read_as", []), ("id", ["model_identity"])])
+def test_forms_of_calls_in_the_answers_are_no_other_model(folder, name, differ):
+    config = read_run(folder / "test").config
+    other = config.model_copy(update={"model_identity": {**config.model_identity, name: ["x"]}})
+    assert find_setting_differences(config, other) == differ
 
 
 def test_a_drawn_run_is_as_good_as_a_sealed_one(tmp_path):
