@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from ragen_starpo.algorithms.advantages import dr_grpo, grpo
+from ragen_starpo.algorithms.group_advantages import dr_grpo, grpo
 from ragen_starpo.algorithms.losses import ppo_loss
 
 ROOT = Path(__file__).parents[2]

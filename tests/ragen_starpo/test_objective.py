@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 from verl.trainer.ppo import core_algos
 from verl.workers.config import ActorConfig
 
-from ragen_starpo.algorithms.advantages import (
-    bi_level_gae,
-    find_turn_ends,
-    gigpo,
-    hybrid,
-    turn_grpo,
-)
+from ragen_starpo.algorithms.advantages import bi_level_gae, find_turn_ends, hybrid
 from ragen_starpo.algorithms.aggregation import token_weights
+from ragen_starpo.algorithms.group_advantages import gigpo, turn_grpo
 from ragen_starpo.algorithms.registry import AGGREGATIONS, KL_ESTIMATORS
 from ragen_starpo.objective import (
     compute_advantages,

@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ragen_starpo.algorithms.advantages import (
         bi_level_gae,
-        dr_grpo,
-        grpo,
+        hybrid,
         reinforce_plus_plus,
-        reinforce_plus_plus_baseline,
-        rloo,
         token_gae,
     )
     from ragen_starpo.algorithms.covariance_losses import clip_cov_loss, kl_cov_loss
+    from ragen_starpo.algorithms.group_advantages import (
+        dr_grpo,
+        gigpo,
+        grpo,
+        reinforce_plus_plus_baseline,
+        rloo,
+        turn_grpo,
+    )
     from ragen_starpo.algorithms.losses import cispo_loss, kl_penalty, ppo_loss, value_loss
     from ragen_starpo.algorithms.registry import estimator, filter, loss
     from ragen_starpo.algorithms.sequence_losses import gspo_loss
@@ -28,9 +33,10 @@ if TYPE_CHECKING:
     from ragen_starpo.recipes.recipe import Recipe, read_recipe
 
 _MODULES = {
-    "algorithms.advantages": (
-        *("bi_level_gae", "dr_grpo", "grpo", "reinforce_plus_plus"),
-        *("reinforce_plus_plus_baseline", "rloo", "token_gae"),
+    "algorithms.advantages": ("bi_level_gae", "hybrid", "reinforce_plus_plus", "token_gae"),
+    "algorithms.group_advantages": (
+        *("dr_grpo", "gigpo", "grpo"),
+        *("reinforce_plus_plus_baseline", "rloo", "turn_grpo"),
     ),
     "algorithms.covariance_losses": ("clip_cov_loss", "kl_cov_loss"),
     "algorithms.losses": ("cispo_loss", "kl_penalty", "ppo_loss", "value_loss"),
@@ -48,8 +54,10 @@ __all__ = [
     "dr_grpo",
     "estimator",
     "filter",
+    "gigpo",
     "grpo",
     "gspo_loss",
+    "hybrid",
     "kl_cov_loss",
     "kl_penalty",
     "loss",
@@ -60,6 +68,7 @@ __all__ = [
     "rloo",
     "token_gae",
     "train",
+    "turn_grpo",
     "value_loss",
 ]
 

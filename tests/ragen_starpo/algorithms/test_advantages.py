@@ -9,14 +9,16 @@ from verl.trainer.ppo import core_algos
 
 from ragen_starpo.algorithms.advantages import (
     bi_level_gae,
-    dr_grpo,
     find_turn_ends,
-    grpo,
     place_on_last_token,
     reinforce_plus_plus,
+    token_gae,
+)
+from ragen_starpo.algorithms.group_advantages import (
+    dr_grpo,
+    grpo,
     reinforce_plus_plus_baseline,
     rloo,
-    token_gae,
 )
 from ragen_starpo.algorithms.masked import masked_whiten
 from tests.ragen_starpo.algorithms.batches import batches, masked_groups, scored_groups

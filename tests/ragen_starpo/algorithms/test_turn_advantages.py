@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 
 from ragen_starpo.algorithms.advantages import (
     find_turn_ends,
-    gigpo,
-    grpo,
     hybrid,
     place_on_last_token,
     place_on_turn_ends,
-    reinforce_plus_plus_baseline,
     token_gae,
+)
+from ragen_starpo.algorithms.group_advantages import (
+    gigpo,
+    grpo,
+    reinforce_plus_plus_baseline,
     turn_grpo,
 )
 from ragen_starpo.algorithms.registry import ESTIMATORS

@@ -129,6 +129,7 @@ def record_gradients(model):
         ['advantage.estimator="rloo"', "loss.kl=0.1"],
         ['advantage.estimator="reinforce-plus-plus-baseline"'],
         ['advantage.estimator="reinforce-plus-plus"', 'loss.aggregation="seq-mean-token-mean"'],
+        ["advantage.estimator=reinforce-plus-plus-baseline", "filter.strategy=all"],
         [
             'advantage.estimator="gigpo"',
             'advantage.credit="turn"',

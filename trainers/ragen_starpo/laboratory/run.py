@@ -41,6 +41,8 @@ _SETTINGS = (
     "rollouts.temperature",
 )
 """Settings of a recipe that the laboratory reads."""
+_IGNORED = ("loss.mask_void_turns", "loss.mask_truncated", "filter.reweight")
+"""Settings among them that it does not read."""
 _BASE = (
     'advantage.estimator="grpo"',
     'filter.strategy="all"',
@@ -73,7 +75,8 @@ def read_arm(settings: Sequence[str]) -> Recipe:
     """Return the recipe of an arm; UserError for a setting that does nothing in the laboratory."""
     for setting in settings:
         name = setting.partition("=")[0]
-        if not any(name == one or name.startswith(f"{one}.") for one in _SETTINGS):
+        known = any(name == one or name.startswith(f"{one}.") for one in _SETTINGS)
+        if not known or name in _IGNORED:
             raise UserError(f"the laboratory does not read {name}; it reads {', '.join(_SETTINGS)}")
     recipe = read_recipe(RECIPE, [*_BASE, *settings])
     idle = {
