@@ -22,7 +22,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 
 from ragen_starpo.laboratory import run
-from ragen_starpo.laboratory.model import Cache, Layout, StackedModel, Weights
+from ragen_starpo.laboratory.model import StackedModel, Weights
+from ragen_starpo.laboratory.readers import Cache, Layout
 from ragen_starpo.studies.definition import Task
 
 SEEDS = 8

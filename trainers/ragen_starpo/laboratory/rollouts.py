@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ragen_starpo.laboratory.game import CLOSE, END, PAD, AnyGame
-from ragen_starpo.laboratory.model import Cache, StackedModel, Weights
+from ragen_starpo.laboratory.model import StackedModel, Weights
+from ragen_starpo.laboratory.readers import Cache
 
 _FULL = 0.8
 """Largest share of running episodes at which the others are dropped from the computation."""
