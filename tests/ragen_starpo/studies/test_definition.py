@@ -87,6 +87,7 @@ def test_equal_arms_of_two_studies_have_one_hash(tmp_path):
         ('"lake"', '"lakes"', "task.*lakes.*lake"),
         ("size = 3", "size = 5", "size of lake is 3 or 4, got 5"),
         ("size = 3", "size = 3\nskill = 0.95", "task.skill: .*at most 0.8.*15 points"),
+        ("size = 3", 'size = 3\ntest = "9x9"', "task: test of lake is one of 3x3, 4x4, got '9x9'"),
         ("iterations = 40", "iterations = 0", "iterations: is at least 20"),
         ("iterations = 40", "iterations = 19", "iterations: is at least 20"),
         ("slip = 0.2", "slips = 0.2", "arms.up.task: .*slips"),

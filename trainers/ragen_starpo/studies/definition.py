@@ -127,6 +127,10 @@ class Task:
         if self.size not in GAMES[self.game]:
             sizes = " or ".join(map(str, GAMES[self.game]))
             raise ValueError(f"size of {self.game} is {sizes}, got {self.size}")
+        boards = [f"{side}x{side}" for side in GAMES[self.game] if side]
+        if self.test and self.test not in boards:
+            choice = f"one of {', '.join(boards)}" if boards else "left out"
+            raise ValueError(f"test of {self.game} is {choice}, got {self.test!r}")
         if self.slip and self.game != "lake":
             raise ValueError(f"slip is for the lake; remove it from {self.game}")
 

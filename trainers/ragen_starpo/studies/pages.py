@@ -136,7 +136,7 @@ def render_page(results: JsonObject) -> str:
                     _cell(study["question"]),
                     str(len(study["arms"])),
                     f"{sum(arm['seconds'] for arm in study['arms']):,}",
-                    f"`ragen-train study {study['name']}`",
+                    f"`ragen-train study {study['name']} --out store`",
                 ]
                 for study in studies
             ],
