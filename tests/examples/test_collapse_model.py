@@ -261,7 +261,8 @@ def test_the_script_draws_measured_curves(tmp_path):
 def test_the_published_figure_is_the_scripts():
     published = (ROOT / "docs/results/model-of-collapse.svg").read_text(encoding="utf-8")
     numbers = re.compile(r"-?\d+\.\d")
-    drawn = figure.draw_figure({})
+    measured = figure.read_measured(ROOT / "docs/results/model-of-collapse.json")
+    drawn = figure.draw_figure(measured)
     assert numbers.sub("", published) == numbers.sub("", drawn)
     found = [[float(number) for number in numbers.findall(text)] for text in (published, drawn)]
     assert found[0] == pytest.approx(found[1], abs=0.3)
