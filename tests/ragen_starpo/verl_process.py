@@ -35,6 +35,8 @@ def prepare():
 
     set_platform(CpuPlatform())
     import_quietly("verl.workers.engine_workers")
+    # What it imports sets TORCH_CUDA_ARCH_LIST.
+    import_quietly("verl.trainer.ppo.v1.replay_buffer")
     if not torch.distributed.is_initialized():
         # Without a port, with its store in memory.
         torch.distributed.init_process_group("gloo", store=HashStore(), rank=0, world_size=1)
