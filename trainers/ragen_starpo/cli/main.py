@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 from ragen_bench.command_line import Argument, Command, Group, Parser, make_parser, run_program
+from ragen_starpo.cli.credit import Credit
 from ragen_starpo.cli.demo import Demo
 from ragen_starpo.cli.models import SmallModel, WarmStart
 from ragen_starpo.cli.study import StudiesCommand, StudyCommand
@@ -75,6 +76,7 @@ COMMANDS: Mapping[str, type[Command] | Group] = {
     "warm-start": WarmStart,
     "small-model": SmallModel,
     "demo": Demo,
+    "credit": Credit,
     "study": StudyCommand,
     "studies": StudiesCommand,
 }

@@ -180,12 +180,17 @@ class Learner:
         self.has_noise = "noise" in LOSSES.find(recipe.loss.policy).columns
 
     def learn(
-        self, rollouts: Rollouts, number: int, noise: Tensor | None = None
+        self,
+        rollouts: Rollouts,
+        number: int,
+        noise: Tensor | None = None,
+        *,
+        critic_only: bool = False,
     ) -> dict[str, Tensor]:
         """Take all optimiser steps of an iteration; return metrics by name, (S,).
 
-        `noise`, (S, R, T), are random numbers for a loss that `has_noise`. A metric of a seed that
-        trains on nothing is not a number.
+        `noise`, (S, R, T), are random numbers for a loss that `has_noise`. With `critic_only` the
+        policy stays as it is. A metric of a seed that trains on nothing is not a number.
         """
         recipe = self.recipe
         kept = keep_groups(recipe, rollouts)
@@ -204,7 +209,7 @@ class Learner:
         counts = torch.zeros(len(kept), device=kept.device)
         for index, there in steps_of(recipe, kept, number, self.updates):
             rows = take_rows(rollouts.ids, columns, index, there)
-            found = self._step(rows, there.any(1))
+            found = self._step(rows, there.any(1), critic_only)
             tokens = rows["mask"].sum((1, 2))
             counts = counts + tokens
             for name, values in found.items():
@@ -215,7 +220,7 @@ class Learner:
 
     def _find_advantages(self, rollouts: Rollouts, kept: Tensor) -> dict[str, Tensor]:
         """Return the columns that the losses of policy and critic aim at."""
-        values = self._find_values(rollouts) if self.critic else None
+        values = self.find_values(rollouts) if self.critic else None
         settings = self.recipe.advantage
         advantages, returns = compute_advantages(settings, rollouts, kept, values)
         factor = self.recipe.filter.advantage_factor
@@ -226,16 +231,21 @@ class Learner:
         return {"advantages": advantages, "old_values": values, "returns": returns}
 
     @torch.no_grad()
-    def _find_values(self, rollouts: Rollouts) -> Tensor:
+    def find_values(self, rollouts: Rollouts) -> Tensor:
+        """Return the critic's values of sampled tokens, (S, R, T)."""
         place, sampled = sampled_places(rollouts.mask)
         values = self.model.value(self.critic, rollouts.ids, place) * sampled
         column = values.new_zeros(rollouts.mask.shape).flatten(1)
         return column.scatter_add_(1, place, values).view(rollouts.mask.shape)
 
-    def _step(self, rows: Mapping[str, Tensor], takes: Tensor) -> dict[str, Tensor]:
+    def _step(
+        self, rows: Mapping[str, Tensor], takes: Tensor, critic_only: bool
+    ) -> dict[str, Tensor]:
         """Take a step of the policy and of the critic, and return metrics, (S,)."""
-        gradients, metrics = self.find_gradients(rows)
-        metrics["grad_norm"] = self._optimiser.step(gradients, takes)
+        metrics: dict[str, Tensor] = {}
+        if not critic_only:
+            gradients, metrics = self.find_gradients(rows)
+            metrics["grad_norm"] = self._optimiser.step(gradients, takes)
         if self.critic:
             gradients, found = self.find_critic_gradients(rows)
             norms = self._critic_optimiser.step(gradients, takes)

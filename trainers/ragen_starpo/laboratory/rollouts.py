@@ -69,7 +69,7 @@ def play(
     count, device = groups * samples, boards.device
     record = Record(game, seeds, count, device)
     cache = Cache(model.shape, seeds, groups, record.slots, device)
-    sampler = _Sampler(model, weights, cache, temperature)
+    sampler = Sampler(model, weights, cache, temperature)
     # The rollouts of a group read the same first observation.
     ids, present = game.observe(game.start(boards, chances.noise[:, ::samples]))
     sampler.read(ids, present)
@@ -101,7 +101,7 @@ def play(
     return record.rollouts(numbers.repeat_interleave(samples, 1))
 
 
-class _Sampler:
+class Sampler:
     """Samples answers after what it has read, for rows that all read the same slots."""
 
     def __init__(
@@ -121,12 +121,16 @@ class _Sampler:
         self._cache.begin(present)
         self._hidden = self._model.hidden(self._weights, ids.flatten(1), self._cache)
 
+    def log_probs(self) -> Tensor:
+        """Return the log-probabilities of the next token, (S, rows, V)."""
+        logits = self._model.logits(self._weights, self._hidden)
+        return torch.log_softmax(logits / self._temperature, -1)
+
     def answer(self, drawn: Tensor, going: Tensor, record: Record, rows: Tensor) -> Tensor:
         """Return answers of the rows that are `going`, (S, rows, answer tokens)."""
         answer = torch.full(drawn.shape, PAD, device=drawn.device)
         for place in range(drawn.shape[-1]):
-            logits = self._model.logits(self._weights, self._hidden) / self._temperature
-            log_probs = torch.log_softmax(logits, -1)
+            log_probs = self.log_probs()
             cumulated = log_probs.exp().cumsum(-1)
             bound = drawn[..., place, None] * cumulated[..., -1:]
             token = (cumulated < bound).sum(-1)

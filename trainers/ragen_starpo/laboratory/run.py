@@ -144,6 +144,21 @@ def run_arm(
     return ArmResult(curves, tests[0], tests[1], _now(place) - start)
 
 
+def train_policy(
+    task: Task, settings: Sequence[str], *, iterations: int, seed: int
+) -> tuple[Weights, float]:
+    """Train one run on the CPU; return its weights, (1, ...), and its success in the last test."""
+    game, recipe = find_game(task), read_arm(settings)
+    bank = game.load(TRAIN)
+    held_out = find_game(task, test=True).load_held_out(TEST)
+    model = StackedModel(SHAPE, game.vocabulary)
+    weights = make_warm_starts(task, game, model, bank, [seed], None)
+    learner = Learner(model, recipe, weights)
+    run = _Runs(task, recipe, game, learner, [(seed, seed)], bank, held_out)
+    result = run.train(iterations, lambda _: None)
+    return weights, float(result.test[0])
+
+
 def make_warm_starts(
     task: Task,
     game: AnyGame,

@@ -125,10 +125,10 @@ def render_page(results: JsonObject) -> str:
     for paper, of_paper in _by_paper(results).items():
         rows = [_claim_row(claim) for claim in of_paper]
         picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
-        parts += [f"## {_cell(paper)}", picture, _table(columns, rows)]
+        parts += [f"## {_cell(paper)}", picture, make_table(columns, rows)]
     parts += [
         "## Studies",
-        _table(
+        make_table(
             ["study", "question", "arms", "core-seconds", "command"],
             [
                 [
@@ -202,7 +202,7 @@ def render_forest(claims: Sequence[JsonObject]) -> str:
             f'<path d="M{low} {y - 4}H{high}" stroke="{colour}" stroke-width="2"/>'
             f'<circle cx="{mean}" cy="{y - 4}" r="4" fill="{colour}"/>'
         )
-    return _svg(_WIDTH, height, lines)
+    return make_svg(_WIDTH, height, lines)
 
 
 def render_curves(finding: Finding) -> str:
@@ -224,7 +224,9 @@ def render_curves(finding: Finding) -> str:
             f'<text x="{_CHART}" y="{_HEIGHT + 12}" text-anchor="end">'
             f"{runs.curves['success'].shape[1]} iterations, 0 to 100 %</text></g>"
         )
-    return _svg(_ACROSS * (_CHART + 15), -(-len(finding.runs) // _ACROSS) * (_HEIGHT + 40), lines)
+    return make_svg(
+        _ACROSS * (_CHART + 15), -(-len(finding.runs) // _ACROSS) * (_HEIGHT + 40), lines
+    )
 
 
 def pack_curves(findings: Sequence[Finding]) -> bytes:
@@ -254,7 +256,8 @@ def _path(xs: np.ndarray, values: np.ndarray) -> str:
     return f"M{xs[0]} {ys[0]}l{steps}"
 
 
-def _svg(width: int, height: int, lines: Sequence[str]) -> str:
+def make_svg(width: int, height: int, lines: Sequence[str]) -> str:
+    """Return a picture of some elements, whose text and axes fit light and dark pages."""
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {max(height, 1)}"'
     style = "text{font:11px sans-serif;fill:#888;stroke:none}path{fill:none}"
     return f"{head}><style>{style}</style>{''.join(lines)}</svg>\n"
@@ -272,7 +275,8 @@ def _slug(paper: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in paper.partition(",")[0].lower())
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def make_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -1,0 +1,128 @@
+"""The page of advantage estimators against the truth, with its picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ragen_bench.json_types import JsonObject
+from ragen_bench.pages.formats import NONE
+from ragen_bench.runs.atomic import write_text
+from ragen_starpo.studies.pages import make_svg, make_table
+
+_COLUMNS = {
+    "bias": "bias",
+    "deviation": "std",
+    "rmse": "RMSE",
+    "spearman": "rank",
+    "wrong_sign": "wrong sign",
+    "no_sign": "no sign",
+}
+_ROW, _TEXT, _CHART = 18, 230, 190
+_ABOUT = (
+    "At a frozen policy, {continuations} episodes go on from a copied state (the game, keys and "
+    "values of the history) before and after each answer. The difference of their mean returns is "
+    "the turn's true advantage, Q - V. An estimate is the result of the trainer's function at the "
+    "turn's first token, scaled once for a policy so that its squared error is least.",
+    "*Bias* is the root mean square of the error that {batches} batches of the same prompts share "
+    "for equal histories and answers, *std* that of the rest, *RMSE* of both; the truth's own "
+    "error is left out. *Rank* is Spearman's correlation. *Wrong sign* and *no sign* are rates "
+    "among turns whose truth is beyond two standard errors from 0.",
+)
+
+
+def make_rows(found: JsonObject, label: str = "all") -> list[list[str]]:
+    """Return a table of one class of turns: its head, then a row for each estimate."""
+    rows = [["estimate", *_COLUMNS.values()]]
+    for name, classes in found["estimates"].items():
+        rows.append([name, *(_format(classes[label][key]) for key in _COLUMNS)])
+    return rows
+
+
+def write_page(folder: Path, content: JsonObject) -> None:
+    """Write `credit.md`, `credit.svg` and `credit.json`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / "credit.json", json.dumps(content, indent=1) + "\n")
+    write_text(folder / "credit.svg", render_picture(content))
+    write_text(folder / "credit.md", render_page(content))
+
+
+def render_page(content: JsonObject) -> str:
+    """Return the page in Markdown."""
+    parts = [
+        "# Credit against the truth",
+        *(text.format(**content["size"]) for text in _ABOUT),
+        "```\n" + "\n".join(_list_commands(content)) + "\n```",
+        "![Rank correlations with the truth](credit.svg)",
+        "[All numbers](credit.json), also by the success rate of the group, are beside this page.",
+    ]
+    for found in content["policies"]:
+        head, *rows = make_rows(found)
+        classes = next(iter(found["estimates"].values()))
+        turns = [label for label in classes if label.startswith("turn ")]
+        rates = [label for label in classes if label.startswith("success ")]
+        by_class = [
+            [name, *(_format(one[label]["spearman"]) for label in (*turns, *rates))]
+            for name, one in found["estimates"].items()
+        ]
+        parts += [
+            f"## {found['name']}",
+            f"{found['turns']:,} turns with {found['pairs']:,} different pairs of history and "
+            f"answer; success {100 * found['success']:.1f} %; {found['seconds']:.0f} s of one "
+            f"core. The truth has a root mean square of {found['truth_rms']:.3f} and a standard "
+            f"error of {found['truth_error']:.3f}; the critic's values err by "
+            f"{found['critic_error']:.3f}.",
+            make_table(head, rows),
+            "Rank correlation by turn, and by the success rate of the group:",
+            make_table(["estimate", *turns, *rates], by_class),
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _list_commands(content: JsonObject) -> list[str]:
+    commands, folders = [], []
+    for found in content["policies"]:
+        task, iterations = found["task"], found["iterations"]
+        game = f"{task['game']}-{task['size']}" if task["size"] else task["game"]
+        options = f" --skill {task['skill']:g}" + (f" --slip {task['slip']:g}" * bool(task["slip"]))
+        options += f" --iterations {iterations}" * bool(iterations)
+        options += f" --seed {found['policy_seed']}" * bool(found["policy_seed"])
+        folders.append(f"{game}-at-{iterations}")
+        commands.append(f"$ ragen-train credit {game}{options} --save {folders[-1]}")
+    return [*commands, f"$ ragen-train credit {' '.join(folders)} --page docs/results"]
+
+
+def render_picture(content: JsonObject) -> str:
+    """Return a chart for each policy: rank correlations of all turns, and of each position."""
+    policies = content["policies"]
+    names = list(policies[0]["estimates"])
+    height = _ROW * (len(names) + 3)
+    lines = [
+        f'<text x="0" y="{_ROW * (row + 2) + 4}">{name}</text>' for row, name in enumerate(names)
+    ]
+    for number, found in enumerate(policies):
+        left = _TEXT + number * (_CHART + 20)
+        lines.append(f'<text x="{left}" y="12">{found["name"]}</text>')
+        for tick in (0, 1):
+            x = left + tick * _CHART
+            lines.append(
+                f'<path d="M{x} 20V{height - _ROW}" stroke="#8886"/>'
+                f'<text x="{x}" y="{height - 5}" text-anchor="middle">{tick}</text>'
+            )
+        for row, name in enumerate(names):
+            y = _ROW * (row + 2)
+            for label, metrics in found["estimates"][name].items():
+                value = metrics["spearman"]
+                if value is None or label.startswith("success "):
+                    continue
+                x = round(left + _CHART * max(0.0, value), 1)
+                size, colour = (5, "#cf222e") if label == "all" else (3, "#0969da88")
+                lines.append(
+                    f'<circle cx="{x}" cy="{y}" r="{size}" fill="{colour}">'
+                    f"<title>{name}, {label}: {value:.2f}</title></circle>"
+                )
+    return make_svg(_TEXT + len(policies) * (_CHART + 20), height, lines)
+
+
+def _format(value: float | None) -> str:
+    return NONE if value is None else f"{value:.3f}"
