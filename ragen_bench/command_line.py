@@ -156,7 +156,7 @@ def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
         sys.stderr.write(f"{parser.prog}: {visible(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:
-        hint = "; the same command goes on from the latest checkpoint" if resumes else ""
+        hint = "; the same command goes on with what it has stored" if resumes else ""
         sys.stderr.write(f"\n{parser.prog}: interrupted{hint}\n")
         return INTERRUPTED
     except BrokenPipeError:

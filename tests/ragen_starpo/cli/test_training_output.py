@@ -111,7 +111,7 @@ def test_an_interruption_says_whether_the_command_resumes(command, monkeypatch, 
 
     monkeypatch.setattr(COMMANDS[command], "run", interrupted)
     assert main(LINES[command]) == 130
-    goes_on = "; the same command goes on from the latest checkpoint"
+    goes_on = "; the same command goes on with what it has stored"
     resumes = command in ("local", "verl", "demo", "study")
     said = f"\nragen-train: interrupted{goes_on if resumes else ''}\n"
     assert capsys.readouterr().err == said

@@ -134,7 +134,7 @@ def test_false_verdicts_are_as_rare_as_the_level_says(tmp_path):
 def test_nothing_is_testable_if_the_reference_arm_does_not_learn(tmp_path):
     verdict = judge_here(make_study(claim()), StandIn(gain=14.0), tmp_path)[0]
     assert verdict.word == "not testable here"
-    assert verdict.why.startswith("base gains 1")
+    assert verdict.why.startswith("success of base changes by +1")
     assert verdict.seeds == 4
 
 

@@ -41,8 +41,6 @@ _SETTINGS = (
     "rollouts.temperature",
 )
 """Settings of a recipe that the laboratory reads."""
-_IGNORED = ("loss.mask_void_turns", "loss.mask_truncated", "filter.reweight")
-"""Settings among them that it does not read."""
 _BASE = (
     'advantage.estimator="grpo"',
     'filter.strategy="all"',
@@ -75,8 +73,7 @@ def read_arm(settings: Sequence[str]) -> Recipe:
     """Return the recipe of an arm; UserError for a setting that does nothing in the laboratory."""
     for setting in settings:
         name = setting.partition("=")[0]
-        known = any(name == one or name.startswith(f"{one}.") for one in _SETTINGS)
-        if not known or name in _IGNORED:
+        if not any(name == one or name.startswith(f"{one}.") for one in _SETTINGS):
             raise UserError(f"the laboratory does not read {name}; it reads {', '.join(_SETTINGS)}")
     recipe = read_recipe(RECIPE, [*_BASE, *settings])
     idle = {
@@ -177,13 +174,16 @@ def make_warm_starts(
         file = None if cache is None else cache / f"{label}-{number}.safetensors"
         if file is not None and file.is_file():
             found[number] = load_file(file, device=str(bank.device))
-    if missing := [number for number in numbers if number not in found]:
+    missing = [number for number in numbers if number not in found]
+    together = 1 if bank.device.type == "cpu" else max(1, len(missing))
+    for first in range(0, len(missing), together):
+        some = missing[first : first + together]
         weights = {
             name: one.to(bank.device)
-            for name, one in model.make_weights(_generators("weights", missing)).items()
+            for name, one in model.make_weights(_generators("weights", some)).items()
         }
-        warm_start(settings, model, weights, game, bank, _generators("demonstrations", missing))
-        for row, number in enumerate(missing):
+        warm_start(settings, model, weights, game, bank, _generators("demonstrations", some))
+        for row, number in enumerate(some):
             found[number] = {name: one[row : row + 1].contiguous() for name, one in weights.items()}
             if cache is not None:
                 cache.mkdir(parents=True, exist_ok=True)

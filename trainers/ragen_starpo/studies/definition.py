@@ -40,6 +40,7 @@ CURVES = (
     "entropy",
     "grad_norm",
     "clip_fraction",
+    "covariance_fraction",
     "kl_from_reference",
     "kl_from_rollouts",
     "kept",
@@ -54,6 +55,8 @@ WINDOW = 20
 iterations of eight prompts, those of twenty in one of 75."""
 MAX_SKILL = 0.8
 """Highest skill of warm starts: above it success cannot rise by `GAIN`."""
+LABORATORY = 1
+"""Version of the laboratory. A change of its results raises it, and arms are run anew."""
 RECIPE = "small"
 """The recipe whose settings arms change."""
 
@@ -168,7 +171,8 @@ class Claim:
         number: The paper's own number, if it gives one.
         same: The largest difference that counts as none (δ), in the metric's unit.
         says: The verdict that agrees with the claim.
-        about_collapse: A quarter of an arm's runs must collapse, and there is one more look.
+        about_collapse: Each arm must rise by 15 points, and a quarter of an arm's runs collapse;
+            there is one more look.
         knob: Bounds that show that the knob acts.
     """
 
@@ -238,6 +242,7 @@ class Study:
     def hash_of(self, arm: str) -> str:
         """Return the hash of all that an arm's runs depend on; equal arms have equal ones."""
         facts = {
+            "laboratory": LABORATORY,
             "task": asdict(self.task_of(arm)),
             "settings": self.settings_of(arm),
             "iterations": self.iterations_of(arm),

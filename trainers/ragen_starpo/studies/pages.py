@@ -83,9 +83,10 @@ def _make_study(finding: Finding) -> JsonObject:
 
 
 def _make_claim(study: Study, claim: Claim, verdict: Verdict) -> JsonObject:
-    estimate = verdict.estimate
-    interval = estimate.interval(verdict.level) if estimate else ()
+    # What a gate closed has a difference that nothing corrects for the other claims.
+    estimate = None if verdict.word == "not testable here" else verdict.estimate
     decided = verdict.word in _COLOURS
+    interval = estimate.interval(verdict.level) if estimate else ()
     return {
         **asdict(claim),
         "study": study.name,

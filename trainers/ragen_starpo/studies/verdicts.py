@@ -169,9 +169,11 @@ class Sample:
 
     def closed_gate(self, claim: Claim) -> str:
         """Return which gate a claim does not pass; empty if it passes all."""
-        rise = find_rise(self._runs[self._study.reference])
-        if rise < GAIN:
-            return f"{self._study.reference} gains {rise:.1f} points, fewer than {GAIN:g}"
+        # What has not risen cannot collapse.
+        rising = [*claim.plus, *claim.minus] if claim.about_collapse else []
+        for arm in dict.fromkeys([self._study.reference, *rising]):
+            if (rise := find_rise(self._runs[arm])) < GAIN:
+                return f"success of {arm} changes by {rise:+.1f} points, below {GAIN:+g}"
         knob, value = claim.knob, self.knob(claim)
         if knob and value is not None:
             low = -math.inf if knob.least is None else knob.least
