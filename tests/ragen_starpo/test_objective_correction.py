@@ -1,5 +1,6 @@
 """The correction of the gap between the engine and the trainer, against verl's own."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -106,6 +107,13 @@ def test_rejected_tokens_are_verls(reject, name, batch, seed, scale, low, high):
     old = normal(mask.shape, seed) - 2
     sampled = old - normal(mask.shape, seed + 1, scale)
     assume(mask.any())
+    ratios = torch.where(mask.bool(), old - sampled, 0.0)
+    if reject != "token":
+        ratios = ratios.sum(1)
+    if reject == "sequence-mean":
+        ratios = ratios / mask.sum(1).clamp(min=1)
+    # On a bound, rounding decides.
+    assume(min((ratios - math.log(bound)).abs().min() for bound in (low, high)) > 1e-5)
     settings = CorrectionSettings(reject=reject, reject_low=low, reject_high=high)
     kept, told = reject_tokens(settings, old, sampled_by(mask, sampled))
     bounds = f"{1 / high!r}_{1 / low!r}"

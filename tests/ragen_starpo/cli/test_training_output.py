@@ -22,6 +22,7 @@ LINES = {
     "small-model": ("small-model", "small"),
     "study": ("study", "filter", "--out", "study"),
     "studies": ("studies",),
+    "credit": ("credit", "lake-3"),
 }
 
 

@@ -11,7 +11,7 @@ from ray.exceptions import RayTaskError
 from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
 from ragen_starpo.cluster import train as cluster_train
-from ragen_starpo.cluster.verl_trainer import VerlTrainer
+from ragen_starpo.cluster.verl_trainer import check_place
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.recipes.files import as_toml
 from ragen_starpo.recipes.recipe import recipe_of
@@ -89,7 +89,7 @@ def test_settings(refused, settings, said):
     [
         ("algorithm.adv_estimator=grpo", "advantage.estimator"),
         ("algorithm.gamma=.1", "advantage.gamma"),
-        ("algorithm.filter_groups.enable=true", "filter.strategy"),
+        ("algorithm.filter_groups.enable=true", "filter.strategy and rollouts.refills"),
         ("algorithm.rollout_correction.rollout_is=token", "correction.level"),
         ("algorithm.rollout_correction.rollout_is_threshold=2", "correction.threshold"),
         ("actor_rollout_ref.actor.clip_ratio_high=.9", "loss.clip_high"),
@@ -188,7 +188,7 @@ def test_a_model_that_does_not_fit(small, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_train, "host_memory", lambda: 1 << 16)
     recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
     # The leading process estimates, since transformers' imports take seconds.
-    monkeypatch.setattr(cluster_train, "_run", VerlTrainer)
+    monkeypatch.setattr(cluster_train, "_run", check_place)
     with pytest.raises(UserError, match="the model does not fit: weights, grad") as refused:
         cluster_train.train(recipe, small, tmp_path / "run")
     assert "and this machine has 0.0 free (policy 0.0, " in str(refused.value)

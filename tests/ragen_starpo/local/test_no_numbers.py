@@ -26,11 +26,11 @@ def test_the_run_ends_in_one_line_and_keeps_its_checkpoint(small, tmp_path, monk
     }
     plain = Actor.rollouts
 
-    def spoilt(actor, iteration, temperature):
+    def spoilt(actor, iteration, *settings):
         if iteration == 1:
             for weights in actor._loaded.model.parameters():
                 weights.data.fill_(math.nan)
-        return plain(actor, iteration, temperature)
+        return plain(actor, iteration, *settings)
 
     recipe = recipe_of(settings, "a test")
     with monkeypatch.context() as patch:
