@@ -32,8 +32,8 @@ class TwoSteps:
     vocabulary, answer_tokens, slots, chances = 40, 1, 4, 2
     budget = Budget(2, 1, 2)
 
-    def __init__(self, has_noise):
-        self.has_noise = has_noise
+    def __init__(self, is_random):
+        self.is_random = is_random
 
     def start(self, boards, noise):
         over = torch.zeros(boards.shape[:2], dtype=torch.bool)
@@ -50,7 +50,7 @@ class TwoSteps:
         # The model's own frame ends at tokens 3 and 5; the rest are alike.
         good = answer[..., 0] >= (20 if state.turn == 0 else 30)
         pays = 0.25 if state.turn == 0 else 1.0
-        if self.has_noise and state.turn:
+        if self.is_random and state.turn:
             pays = 2.0 * (state.noise[..., 0] < 0.5)
         reward = torch.where(good & ~state.over, pays, 0.0)
         state.turn += 1
@@ -58,9 +58,9 @@ class TwoSteps:
         return reward
 
 
-@pytest.mark.parametrize("has_noise", [False, True])
-def test_truth_covers_the_exact_values_of_two_steps(has_noise):
-    game, chances = TwoSteps(has_noise), torch.Generator().manual_seed(3)
+@pytest.mark.parametrize("is_random", [False, True])
+def test_truth_covers_the_exact_values_of_two_steps(is_random):
+    game, chances = TwoSteps(is_random), torch.Generator().manual_seed(3)
     model = StackedModel(SHAPE, 40)
     weights = model.make_weights([chances])
     weights["embed"].zero_()  # all tokens have the same probability
@@ -68,7 +68,7 @@ def test_truth_covers_the_exact_values_of_two_steps(has_noise):
     drawn = Chances(torch.rand(1, 64, 2), torch.rand(1, 64, 2, 1, generator=chances))
     rollouts = play(model, weights, game, boards, 32, drawn)
     state = game.start(boards.repeat_interleave(32, 1), drawn.noise)
-    continuations = Continuations(model, weights, game, 4000, chances, has_noise)
+    continuations = Continuations(model, weights, game, 4000, chances)
     truth = find_truth(continuations, rollouts, state, rollouts.groups[0])
     first = rollouts.ids[0, :, 1] >= 20
     exact = torch.full((64, 2), math.nan, dtype=torch.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -10,12 +11,11 @@ from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
-    from ragen_starpo.studies.definition import Study, Task
-    from ragen_starpo.studies.metrics import Runs
+    from ragen_starpo.studies.definition import Study
     from ragen_starpo.studies.store import Progress
     from ragen_starpo.studies.verdicts import Judgement
 
@@ -72,6 +72,7 @@ class StudyCommand(Command):
     def _run_study(self, study: Study, console: Console) -> Judgement:
         from ragen_bench.visible import format_duration
         from ragen_starpo.cli.training import make_progress_bar
+        from ragen_starpo.laboratory.run import run_arm
         from ragen_starpo.studies.store import run_study
 
         bar = make_progress_bar(console)
@@ -87,33 +88,9 @@ class StudyCommand(Command):
                 line = f"{study.name}: {progress.runs} runs of {progress.arm} are done, {pace}"
                 console.print(line, soft_wrap=True)
 
-        def run_arm(
-            task: Task,
-            settings: Sequence[str],
-            *,
-            iterations: int,
-            warm_starts: Sequence[int],
-            seeds: Sequence[int],
-            device: str,
-            on_runs: Callable[[int], None],
-        ) -> Runs:
-            from ragen_starpo.laboratory import run
-            from ragen_starpo.studies.metrics import Runs
-
-            result = run.run_arm(
-                task,
-                settings,
-                iterations=iterations,
-                warm_starts=warm_starts,
-                seeds=seeds,
-                device=device,
-                cache=self.out / "warm",
-                on_runs=on_runs,
-            )
-            return Runs(result.curves, result.test, result.start, result.seconds)
-
         with bar:
-            return run_study(study, self.out, run_arm, self.device, show, self.looks)
+            play = partial(run_arm, cache=self.out / "warm")
+            return run_study(study, self.out, play, self.device, show, self.looks)
 
 
 def _check_laboratory(studies: Sequence[Study], device: str) -> None:

@@ -107,6 +107,7 @@ class BanditGame(NamingGame[bandit.NamedArms]):
 
     names = tuple(name for name in (*STEADY, *BOLD) if part_of(name) == "train")
     tokens = (*FRAME, *names)
+    is_random = True
     choices = WORD, 1, len(names)
 
     def __init__(self, *, is_reversed: bool) -> None:
@@ -161,6 +162,8 @@ class BanditGame(NamingGame[bandit.NamedArms]):
 
 class MultiPullGame(NamingGame[multi_pull.Arms]):
     """The bandit of many pulls, with three arms and ten pulls by default."""
+
+    is_random = True
 
     def __init__(self, arms: int = 3, pulls: int = 10) -> None:
         variant = multi_pull.MultiPullVariant(

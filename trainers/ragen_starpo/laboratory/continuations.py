@@ -31,7 +31,6 @@ class Continuations:
         game: The game that is played.
         count: Episodes from each history.
         chances: Generator of all random numbers.
-        has_noise: Whether a game with a given instance and answers has random results.
         temperature: That of the rollouts.
     """
 
@@ -40,7 +39,6 @@ class Continuations:
     game: AnyGame
     count: int
     chances: torch.Generator
-    has_noise: bool
     temperature: float = 1.0
 
     @torch.no_grad()
@@ -82,7 +80,7 @@ class Continuations:
             if answer is None:
                 answer, of_row, before = self._answer(sampler, of_row)
                 state = state.rows(before[None])
-            if self.has_noise:
+            if self.game.is_random:
                 state, answer = state.rows(of_row[None]), answer[of_row]
                 state.noise = torch.rand(state.noise.shape, generator=self.chances)
                 sampler.keep_rows(of_row, of_row[None])

@@ -148,10 +148,9 @@ def collect_turns(task: Task, weights: Weights, size: Size) -> tuple[Turns, floa
     prompts = draw([chances["rollouts"]], (size.groups,), len(bank))
     boards = bank[prompts].repeat(1, size.batches, *[1] * (bank.dim() - 1))
     rollouts, noise = roll(boards, "rollouts")
-    has_noise = task.slip > 0 or task.game in ("bandit", "bandit-rev", "multi-pull")
     continuations = Continuations(
         *(model, weights, game, size.continuations),
-        *(chances["continuations"], has_noise, temperature),
+        *(chances["continuations"], temperature),
     )
     state = game.start(boards.repeat_interleave(size.samples, 1), noise)
     truth = find_truth(continuations, rollouts, state, rollouts.groups[0] % size.groups)

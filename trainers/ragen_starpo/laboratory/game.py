@@ -75,12 +75,14 @@ class Game(ABC, Generic[I]):
         answer_tokens: Largest number of tokens of an answer.
         slots: Largest number of tokens of an episode.
         chances: Random numbers that an episode needs.
+        is_random: Whether chance decides what an answer brings.
         choices: First token of the choices that players make, the number of tokens of a choice,
             and the number of such sets of tokens, which follow each other.
     """
 
     tokens: Sequence[str]
     chances: int
+    is_random = False
     choices: tuple[int, int, int]
 
     def __init__(

@@ -27,7 +27,7 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         )
         env = FrozenLakeEnv(variant, split="train", response_format="answer")
         super().__init__(env, budget, size * size)
-        self._slip = slip
+        self._slip, self.is_random = slip, slip.aside > 0
         places = torch.arange(self._area)
         row, column = places // size, places % size
         self._beside = torch.stack(

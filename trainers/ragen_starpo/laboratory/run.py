@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
 from ragen_starpo.small_model import Shape
 from ragen_starpo.studies.definition import RECIPE, Task
-from ragen_starpo.studies.metrics import WATCHED
+from ragen_starpo.studies.metrics import WATCHED, Runs
 
 SHAPE = Shape(width=64, layers=2, heads=4, hidden=192)
 """Shape of the model, of some 110,000 weights."""
@@ -48,25 +47,6 @@ _BASE = (
     "critic.learning_rate=3e-3",
     "mini_batch=64",
 )
-
-
-@dataclass(frozen=True)
-class ArmResult:
-    """Results of an arm's runs.
-
-    Attributes:
-        curves: By name, (runs, iterations), not a number where a metric has no value: `success`,
-            `reward`, `reward_deviation` within groups, `kept` (share of rollouts trained on),
-            `rollout_tokens`, `trained_tokens`, and the metrics of the losses.
-        test: (runs,) success on held-out instances at the end.
-        start: (runs,) the same before training.
-        seconds: Seconds of one core, or of the GPU, warm starts left out.
-    """
-
-    curves: dict[str, NDArray[np.float32]]
-    test: NDArray[np.float32]
-    start: NDArray[np.float32]
-    seconds: float
 
 
 def read_arm(settings: Sequence[str]) -> Recipe:
@@ -101,7 +81,7 @@ def run_arm(
     device: str,
     cache: Path | None = None,
     on_runs: Callable[[int], None] = lambda _: None,
-) -> ArmResult:
+) -> Runs:
     """Train a run for each warm start and seed, in the order of their pairs.
 
     Runs of equal numbers play the same instances with the same noise in every arm.
@@ -138,7 +118,7 @@ def run_arm(
         name: np.concatenate([part.curves[name] for part in parts]) for name in parts[0].curves
     }
     tests = [np.concatenate([getattr(part, name) for part in parts]) for name in ("test", "start")]
-    return ArmResult(curves, tests[0], tests[1], _now(place) - start)
+    return Runs(curves, tests[0], tests[1], _now(place) - start)
 
 
 def train_policy(
@@ -221,7 +201,7 @@ class _Runs:
         self._adaptations = [Adaptation(recipe.monitor, first) for _ in runs]
         self._monitors = [EchoTrapMonitor(recipe.monitor) for _ in runs]
 
-    def train(self, iterations: int, on_runs: Callable[[int], None]) -> ArmResult:
+    def train(self, iterations: int, on_runs: Callable[[int], None]) -> Runs:
         """Train for some iterations and test before and after."""
         started = self._test()
         rows: list[dict[str, Tensor]] = []
@@ -233,7 +213,7 @@ class _Runs:
         curves = {
             name: torch.stack([row.get(name, nothing) for row in rows], 1).numpy() for name in names
         }
-        return ArmResult(curves, self._test(), started, 0.0)
+        return Runs(curves, self._test(), started, 0.0)
 
     def _iterate(self, number: int) -> dict[str, Tensor]:
         task = self._task

@@ -35,10 +35,12 @@ class Runs:
     """The results of an arm's runs, in the order of warm starts, then seeds.
 
     Attributes:
-        curves: Curves by name, (runs, iterations); NaN where a value is not defined.
+        curves: Curves by name, (runs, iterations), NaN where a value is not defined: `success`,
+            `reward`, `reward_deviation` within groups, `kept` (share of rollouts trained on),
+            `rollout_tokens`, `trained_tokens`, and the metrics of the losses.
         test: Success of the last model on held-out instances, (runs,), from 0 to 1.
         start: The same of the first model.
-        seconds: Core-seconds of all runs.
+        seconds: Seconds of one core, or of the GPU, for all runs without their warm starts.
     """
 
     curves: Curves
