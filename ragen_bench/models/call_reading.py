@@ -69,16 +69,18 @@ class CallForm:
         calls: list[Call] = []
         gaps: list[str] = []
         first, end, failed, thinks = 0, 0, 0, False
+        unknown = -1  # The place of the last call of an unknown function that is not read.
         for mark in self.opening.finditer(written):
-            if mark.start() < end or failed == _TRIES:
+            if mark.start() < end or mark.end() <= unknown or failed == _TRIES:
                 continue
             try:
-                found, stop = self._read_calls(written, mark.end(), types)
+                found, stop, last_unknown = self._read_calls(written, mark.end(), types)
             except CallError:
                 failed += 1
                 continue
-            if stop < len(written) and any(call.name not in types for call in found):
+            if stop < len(written) and last_unknown >= 0:
                 failed += 1  # such as a function that a thought mentions
+                unknown = last_unknown
                 continue
             before = written[end : mark.start()]
             if not calls or not _SEPARATOR.fullmatch(before):
@@ -95,20 +97,26 @@ class CallForm:
         texts = map(str.strip, [written[:first], *gaps])
         return as_text(calls, "\n".join(filter(None, texts)))
 
-    def _read_calls(self, text: str, start: int, types: Types) -> tuple[list[Call], int]:
-        """Return the calls at a place, one behind the other, and the end of their marks."""
+    def _read_calls(self, text: str, start: int, types: Types) -> tuple[list[Call], int, int]:
+        """Return the calls at a place, one behind the other, and the end of their marks.
+
+        The third is the place of the last one whose function is not in `types`, or -1.
+        """
         calls, end = self.reader(text, start, types)
+        unknown = -1 if all(call.name in types for call in calls) else start
         while mark := self.between.match(text, end):
             try:
                 found, stop = self.reader(text, mark.end(), types)
             except CallError:
                 break
+            if any(call.name not in types for call in found):
+                unknown = mark.end()
             calls += found
             end = stop
         if len(text) - end <= _LONGEST_TAIL and self.tail.startswith("".join(text[end:].split())):
-            return calls, len(text)
+            return calls, len(text), unknown
         closed = self._closed.match(text, end)
-        return calls, closed.end() if closed else end
+        return calls, closed.end() if closed else end, unknown
 
     @cached_property
     def _closed(self) -> re.Pattern[str]:

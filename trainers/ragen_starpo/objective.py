@@ -81,7 +81,7 @@ def correct_gap(
     if settings.level == "none":
         return advantages, {}
     mask = batch.mask
-    ratio = torch.exp(_find_log_ratio(settings.level, log_probs, batch)) * mask
+    ratio = torch.exp(_join_tokens(settings.level, log_probs - batch.log_probs, batch)) * mask
     weights = ratio.clamp(max=settings.threshold)
     mean = masked_mean(weights, mask)
     metrics = {
@@ -99,21 +99,23 @@ def reject_tokens(
     """Return (sequences, tokens) 1 on sampled tokens whose ratio is within the bounds.
 
     The ratio is that of `correct_gap`, and with `reject` of `sequence-mean` the geometric mean of a
-    trajectory's ratios. The metric `correction/rejected` is the fraction of sampled tokens that
-    are out of the bounds; there is none without a rejection.
+    trajectory's ratios. As in verl, the ratio of each token is bounded before they are joined. The
+    metric `correction/rejected` is the fraction of sampled tokens that are out of the bounds; there
+    is none without a rejection.
     """
     if settings.reject == "none":
         return batch.mask, {}
-    log_ratio = _find_log_ratio(settings.reject, log_probs, batch)
+    bounded = (log_probs - batch.log_probs).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+    log_ratio = _join_tokens(settings.reject, bounded, batch)
     low, high = math.log(settings.reject_low), math.log(settings.reject_high)
     kept = batch.mask * ((log_ratio >= low) & (log_ratio <= high))
     return kept, {"correction/rejected": 1 - float(masked_mean(kept.double(), batch.mask))}
 
 
-def _find_log_ratio(level: str, log_probs: Tensor, batch: TokenBatch) -> Tensor:
+def _join_tokens(level: str, log_ratio: Tensor, batch: TokenBatch) -> Tensor:
     """Return the bounded log-ratio of trainer and engine, of each token or of its trajectory."""
     mask = batch.mask
-    log_ratio = torch.where(mask.bool(), log_probs - batch.log_probs, 0.0)
+    log_ratio = torch.where(mask.bool(), log_ratio, 0.0)
     if level != "token":
         total = trajectory_sums(log_ratio.sum(1), batch.trajectories)
         if level == "sequence-mean":

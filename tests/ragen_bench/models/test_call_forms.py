@@ -2,6 +2,8 @@
 """Calls in the forms of model families: read as templates show them, and as models vary them."""
 
 import re
+from collections import Counter
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -183,6 +185,21 @@ def test_the_cost_of_reading_grows_with_the_text(name):
     for piece in [*PIECES, call[:9], call, call[:-3]]:
         cost = growth(partial(read, name), partial(repeat, piece))
         assert cost < LINEAR, piece
+
+
+@ALL
+def test_calls_before_one_that_cannot_be_read_are_read_once(name):
+    """A text of many calls that is cut within a name was read once for each of the first 64."""
+    call, form, count = CALLING[name].call, CHATS[name].call_form, Counter()
+
+    def counting(*arguments):
+        count["reads"] += 1
+        return form.reader(*arguments)
+
+    for cut in range(len(call)):
+        count.clear()
+        replace(form, reader=counting).read(50 * call + call[:cut] + "~", [LOOK])
+        assert count["reads"] <= 3 * 51, call[:cut]
 
 
 def repeat(piece, length):
