@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tomllib
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
 from ragen_bench.errors import INTERRUPTED, UserError, unknown
 from ragen_bench.json_types import JsonObject
+from ragen_bench.reading import read_toml
 from ragen_bench.runs.directory import read_run
 from ragen_bench.scores.summary import read_summary
 from ragen_bench.settings.build import build_evaluation
@@ -52,11 +52,9 @@ def read_models(file: Path, options: EvaluationOptions) -> list[EvaluationOption
 
 def _read_tables(file: Path) -> list[JsonObject]:
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = read_toml(file)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError as error:  # of TOML, or of bytes that are not UTF-8
-        raise UserError(f"{file} is not TOML: {error}") from None
     tables = content.pop("model", None)
     has_tables = isinstance(tables, list) and all(isinstance(table, dict) for table in tables)
     if content or not tables or not has_tables:

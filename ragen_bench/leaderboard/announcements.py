@@ -25,6 +25,7 @@ from ragen_bench.leaderboard.schema import (
     read_as,
 )
 from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
+from ragen_bench.reading import read_bytes
 from ragen_bench.runs.checked import read_config
 from ragen_bench.runs.draws import (
     TIME,
@@ -154,8 +155,7 @@ def read_draw(data: bytes) -> Draw:
 def read_draw_file(file: Path) -> Draw:
     """Read the draw file that a user names."""
     try:
-        with file.open("rb") as stream:
-            return read_draw(stream.read(DRAW_BYTES + 1))
+        return read_draw(read_bytes(file, DRAW_BYTES))
     except OSError as error:
         raise UserError(f"the draw {file} cannot be read: {error.strerror}") from None
     except EntryError as error:
@@ -317,5 +317,7 @@ def _read_draw_of(file: Path, commitment: str) -> Draw:
 def _read_bytes(file: Path) -> bytes:
     if file.is_symlink() or not file.is_file():
         raise EntryError(f"{file} is not a plain file")
-    with file.open("rb") as stream:
-        return stream.read(DRAW_BYTES + 1)
+    try:
+        return read_bytes(file, DRAW_BYTES)
+    except UserError as error:
+        raise EntryError(str(error)) from None

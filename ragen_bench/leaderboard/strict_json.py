@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from itertools import chain
 from math import isinf
 from typing import Any, NoReturn
 
+from ragen_bench.reading import is_deep
 from ragen_bench.runs.differences import brief
 
 ENTRY_JSON_BYTES = 1 << 20
@@ -53,13 +53,9 @@ def parse(data: bytes) -> Any:
         raise BadJsonError("is nested too deeply") from None
     except json.JSONDecodeError as error:
         raise BadJsonError(f"is not JSON ({error.msg} at character {error.pos + 1})") from None
-    level = [value] if isinstance(value, dict | list) else []
-    for _ in range(DEPTH):
-        inside = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [each for each in chain.from_iterable(inside) if isinstance(each, dict | list)]
-        if not level:
-            return value
-    raise BadJsonError("is nested too deeply")
+    if is_deep(value, DEPTH):
+        raise BadJsonError("is nested too deeply")
+    return value
 
 
 def _build_object(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
+from ragen_bench.reading import LINE_BYTES, open_file
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.checked import (
     BadRecordError,
@@ -97,7 +98,7 @@ class RunDirectory:
         """
         for file in self._files:
             if file.is_file():
-                with file.open("rb") as written:
+                with open_file(file) as written:
                     os.fsync(written.fileno())
         wanted = list(order)
         places, start = {}, 0
@@ -107,7 +108,7 @@ class RunDirectory:
             start += len(line)
         if list(places) == wanted or places.keys() != set(wanted):
             return
-        with self.episodes_file.open("rb") as lines, replacing(self.episodes_file) as ordered:
+        with open_file(self.episodes_file) as lines, replacing(self.episodes_file) as ordered:
             for start, length in map(places.__getitem__, wanted):
                 lines.seek(start)
                 ordered.write(lines.read(length))
@@ -217,10 +218,10 @@ def _refuse_foreign(path: Path) -> None:
 
 def _has_episodes(path: Path) -> bool:
     file = path / "episodes.jsonl"
-    if not file.is_file():
+    if not file.exists():
         return False
-    with file.open("rb") as lines:
-        return lines.readline().endswith(b"\n")
+    with open_file(file) as lines:
+        return lines.readline(LINE_BYTES).endswith(b"\n")
 
 
 def _read_config(file: Path) -> RunConfig:

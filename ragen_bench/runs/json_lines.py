@@ -9,6 +9,14 @@ from typing import TypeVar
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_bench.reading import (
+    LINE_BYTES,
+    LongLineError,
+    open_file,
+    parse_json,
+    read_bytes,
+    read_lines_of,
+)
 from ragen_bench.runs.atomic import report_write_errors, write_text
 from ragen_bench.runs.checked import BadRecordError
 
@@ -48,17 +56,22 @@ def parse_lines(
     edit, a complete object counts. A line that is not an object raises UserError with its number
     and the advice `mend`. `begin` is the byte offset and the number of the first line to read.
     """
-    if not file.is_file():
+    if not file.exists():
         return
-    with file.open("rb") as lines:
+    number = begin[1]
+    with open_file(file) as lines:
         lines.seek(begin[0])
-        for number, line in enumerate(lines, start=begin[1]):
-            content = _parse_object(line)
-            if not line.endswith(b"\n") and not (edited and content):
-                return
-            if content is None:
-                raise bad_line(file, number, "is not a JSON object", mend)
-            yield line, content
+        try:
+            for line in read_lines_of(lines):
+                content = _parse_object(line)
+                if not line.endswith(b"\n") and not (edited and content):
+                    return
+                if content is None:
+                    raise bad_line(file, number, "is not a JSON object", mend)
+                yield line, content
+                number += 1
+        except LongLineError as error:
+            raise bad_line(file, number, str(error), mend) from None
 
 
 def bad_line(file: Path, number: int, problem: str, mend: str = RESUME) -> UserError:
@@ -68,8 +81,15 @@ def bad_line(file: Path, number: int, problem: str, mend: str = RESUME) -> UserE
 
 def append(file: Path, added: JsonObject) -> None:
     """Append an object to a file and flush it to the operating system."""
+    line = to_line(added) + b"\n"
+    if len(line) > LINE_BYTES:
+        raise UserError(
+            f"{file}: a line of {len(line):,} bytes cannot be recorded, as at most {LINE_BYTES:,} "
+            "are read again; lower --max-tokens",
+            exit_code=1,
+        )
     with report_write_errors(file), file.open("ab") as lines:
-        lines.write(to_line(added) + b"\n")
+        lines.write(line)
 
 
 def to_line(content: JsonObject) -> bytes:
@@ -90,7 +110,7 @@ def cut_torn_line(file: Path, edited: bool = False) -> bool:
         return False
     with file.open("r+b") as lines:
         lines.seek(end)
-        if edited and _parse_object(lines.read()):
+        if edited and _parse_object(lines.read(LINE_BYTES)):
             lines.write(b"\n")
             return False
         lines.truncate(end)
@@ -99,7 +119,7 @@ def cut_torn_line(file: Path, edited: bool = False) -> bool:
 
 def read_whole(file: Path, mend: str = "choose another --out") -> JsonObject:
     """Return the JSON object in a file; anything else raises UserError with the advice `mend`."""
-    content = _parse_object(file.read_bytes())
+    content = _parse_object(read_bytes(file))
     if content is None:
         raise UserError(f"{file} is not a JSON object; {mend}")
     return content
@@ -113,8 +133,8 @@ def write_whole(file: Path, content: JsonObject) -> None:
 def _parse_object(text: bytes) -> JsonObject | None:
     """Return the object in a JSON text; None if it is not an object."""
     try:
-        content = json.loads(text.decode())
-    except (ValueError, RecursionError):
+        content = parse_json(text)
+    except ValueError:
         return None
     return content if isinstance(content, dict) else None
 
@@ -122,7 +142,7 @@ def _parse_object(text: bytes) -> JsonObject | None:
 def _find_last_line_end(file: Path, size: int) -> int:
     """Return the offset behind the last line end, searching backwards."""
     end = size
-    with file.open("rb") as lines:
+    with open_file(file) as lines:
         while end:
             start = max(0, end - _BLOCK)
             lines.seek(start)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib.resources import files
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.reading import read_toml
 
 PRICES_VARIABLE = "RAGEN_PRICES"
 """Environment variable with the default file of prices."""
@@ -57,14 +56,11 @@ def load_prices(path: Path | None = None) -> Prices:
     name = os.environ.get(PRICES_VARIABLE)
     if path is None and name == "":
         raise UserError(f"{PRICES_VARIABLE} is empty; name a file, or unset it")
-    shipped = files("ragen_bench.scores") / "prices.toml"
-    file = path or (shipped if name is None else Path(name))
+    file = path or (Path(__file__).with_name("prices.toml") if name is None else Path(name))
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = read_toml(file)
     except OSError as error:
         raise UserError(f"the prices {file} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:  # Broken TOML, or bytes that are not UTF-8.
-        raise UserError(f"the prices {file} are not TOML: {error}") from None
     return _parse_prices(content, f"the prices {file}: ")
 
 

@@ -18,6 +18,7 @@ from ragen_bench.models import Model, Sampling
 from ragen_bench.models.random_player import RandomPlayer, find_random_player
 from ragen_bench.models.scripted import OracleModel, RandomModel
 from ragen_bench.opponents.opponent import pair_with_rule
+from ragen_bench.reading import count_line_ends
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.faults import count_causes
 from ragen_bench.runs.json_lines import read_whole
@@ -54,7 +55,7 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> JsonObject:
 def read_summary(run: RunDirectory) -> JsonObject | None:
     """Read summary.json; None if it is missing or older than the last episode."""
     file, episodes = run.path / "summary.json", run.episodes_file
-    recorded = episodes.read_bytes().count(b"\n") if episodes.is_file() else 0
+    recorded = count_line_ends(episodes)
     summary = read_whole(file) if file.is_file() else {}
     return summary if summary.get("episodes") == recorded else None
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from ragen_bench.errors import INTERRUPTED, UserError
+from ragen_bench.reading import read_last_line
 from ragen_bench.runs.json_lines import (
     append,
     cut_torn_line,
@@ -109,7 +110,7 @@ class Commands:
         if code in (INTERRUPTED, -signal.SIGTERM) and self._stopped:
             raise UserError(f"`{stage.shell_command}` was interrupted", exit_code=INTERRUPTED)
         if code:
-            last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
+            last = read_last_line(log)
             raise UserError(f"`{stage.shell_command}` failed: {last} (see {log})", exit_code=1)
 
     def _code(self, folder: Path, stage: Stage, log: TextIO) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -16,6 +15,7 @@ from tempfile import TemporaryDirectory
 from ragen_bench.audit.certificate.panel import Panel, play_panel
 from ragen_bench.audit.environment import Audit, count_guarantees
 from ragen_bench.json_types import JsonObject
+from ragen_bench.reading import read_text, read_toml
 from ragen_bench.suites import env_id
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import format_answer
@@ -210,12 +210,12 @@ class Evidence:
             write_package(folder, Served.of(self.env))
             report = run_validation(folder, max_level=Level.STATIC, skip_build=True)
             checked = next(row for row in report.results if row.check_id == "static.manifest")
-            project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+            project = read_toml(folder / "pyproject.toml")
             files = sorted(path for path in folder.rglob("*") if path.is_file())
             return Package(
                 manifest=(checked.status.value, "; ".join(checked.evidence)),
                 declared=report.model_dump(mode="json")["manifest"],
-                dockerfile=tuple((folder / "Dockerfile").read_text(encoding="utf-8").splitlines()),
+                dockerfile=tuple(read_text(folder / "Dockerfile").splitlines()),
                 requirements=tuple(project["project"]["dependencies"]),
                 archives=tuple(path.name for path in files if path.suffix in _ARCHIVES),
             )

@@ -18,6 +18,7 @@ from ragen_bench.leaderboard.rules import nondefault_settings
 from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
 from ragen_bench.leaderboard.verify import Check, Progress, compare_rerun, read_entry, verify
+from ragen_bench.reading import read_bytes
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.draws import Draw
 from ragen_bench.runs.schema import Positive, RunConfig, RunDraw, Text, Whole
@@ -54,8 +55,7 @@ def read_reference(file: Path) -> tuple[Source, ...]:
     if not file.is_file():
         return ()
     try:
-        with file.open("rb") as data:
-            content = parse(data.read(_MAX_BYTES))
+        content = parse(read_bytes(file, _MAX_BYTES))
         return read_as(_REFERENCE.validate_python, content).sources
     except (BadJsonError, EntryError) as error:
         raise UserError(f"{file} {error}", exit_code=1) from None
@@ -137,8 +137,7 @@ def read_reproduction(name: str, entry: Entry, directory: Path) -> JsonObject | 
     if not file.is_file():
         return None
     try:
-        with file.open("rb") as data:
-            content = parse(data.read(_MAX_BYTES))
+        content = parse(read_bytes(file, _MAX_BYTES))
         rerun = read_as(_RERUN.validate_python, content)
         _check_entry(rerun, name, entry)
         compared = compare_rerun(entry.summary.as_json(), rerun.summary())

@@ -86,7 +86,7 @@ def test_one_that_fails_keeps_the_others_from_nothing(tmp_path):
         ("model = 1", "models.toml lists no models"),
         ("model = [1]", "models.toml lists no models"),
         ("[[model]]\nname = 1", "models.toml, model 1: has no name, as name = "),
-        ("[[model", "models.toml is not TOML: "),
+        ("[[model", "models.toml is not a TOML file: "),
         (
             '[[model]]\nname = "random"\nsed = 1',
             "model 1: unknown option 'sed'; did you mean seed?",

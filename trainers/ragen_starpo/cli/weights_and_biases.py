@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.reading import read_text
 from ragen_bench.runs.atomic import write_text
 
 try:
@@ -85,7 +86,7 @@ class WandbRun:
     def _start(self) -> Any:
         """Create the service's run, or resume that of an earlier start."""
         file = self._folder / "wandb" / "id.txt"
-        known = file.read_text(encoding="utf-8").strip() if file.is_file() else None
+        known = read_text(file).strip() if file.is_file() else None
         try:
             run = wandb.init(
                 project=os.environ.get("WANDB_PROJECT", _PROJECT),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from packaging.specifiers import SpecifierSet
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.engine.device_memory import Gpu
 from ragen_starpo.engine.folders import check_folder
 from ragen_starpo.engine.memory import GIB
@@ -134,7 +134,7 @@ def check_gpus(cluster: ClusterSettings, gpus: Sequence[Gpu], chosen: str | None
 def _read_heads(model_dir: Path) -> tuple[int | None, int | None]:
     """Return the number of attention heads, and channels of each, None where unknown."""
     check_folder(model_dir)
-    config = json.loads((model_dir / "config.json").read_text(encoding="utf-8"))
+    config = read_whole(model_dir / "config.json", "choose another model")
     config = config.get("text_config") or config
     heads, size = config.get("num_attention_heads"), config.get("head_dim")
     if not size and heads and "hidden_size" in config:

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from ragen_bench.errors import UserError, unknown
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.atomic import replacing, write_text
+from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.run import SHAPE, train_policy
@@ -95,7 +96,7 @@ def save_policy(folder: Path, policy: Policy) -> None:
 def read_policy(folder: Path) -> Policy:
     """Return the policy of a folder; UserError if it is missing or damaged."""
     try:
-        facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+        facts = read_whole(folder / _FACTS, "choose another folder")
         task = _TASK.validate_python(facts["task"])
         iterations, seed, success = (facts[n] for n in ("iterations", "policy_seed", "success"))
         weights = load_file(folder / _WEIGHTS)

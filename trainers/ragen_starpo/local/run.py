@@ -12,6 +12,7 @@ from pathlib import Path
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.prompt import prompt_hash
+from ragen_bench.reading import count_line_ends, read_text
 from ragen_bench.runs.atomic import replacing_folder, write_text
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
@@ -86,7 +87,7 @@ class TrainingDirectory:
         checkpoints, done = _checkpoints(self.path), iterations_done(self.path)
         if checkpoints:
             file = checkpoints[done] / _DRIVER
-            there = file.read_text("utf-8").strip() if file.exists() else "(another version)"
+            there = read_text(file).strip() if file.exists() else "(another version)"
             if there != driver:
                 raise UserError(
                     f"{self.path} was started by ragen-train {there}; continue with that, or "
@@ -180,7 +181,7 @@ def is_finished(path: Path, iterations: int) -> bool:
     if iterations not in _checkpoints(path) or not (path / "final").is_dir():
         return False
     # A run that a warning stopped has more lines than its last checkpoint.
-    return (path / "metrics.jsonl").read_bytes().count(b"\n") == iterations
+    return count_line_ends(path / "metrics.jsonl") == iterations
 
 
 def iterations_done(path: Path) -> int:

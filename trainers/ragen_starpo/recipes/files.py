@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError, unknown
 from ragen_bench.json_types import JsonObject
+from ragen_bench.reading import read_toml
 
 RECIPES = Path(__file__).parent
 """The recipes of the package."""
@@ -55,7 +56,7 @@ def override(settings: JsonObject, given: str) -> None:
             raise UserError(f"{given!r}: {part} is not a table")
     try:
         table[last] = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         table[last] = value
 
 
@@ -125,11 +126,9 @@ def _read_file(path: Path, seen: tuple[str, ...]) -> JsonObject:
 
 def _load_toml(path: Path) -> JsonObject:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return read_toml(path)
     except (FileNotFoundError, IsADirectoryError):
         raise UserError(f"there is no recipe {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not a TOML file: {error}") from None
 
 
 def _merge(base: JsonObject, own: JsonObject) -> JsonObject:

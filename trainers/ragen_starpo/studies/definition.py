@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from dataclasses import asdict, field
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, TypeAlias
@@ -13,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError, unknown
+from ragen_bench.reading import read_toml
 from ragen_starpo.recipes.recipe import describe_error
 from ragen_starpo.recipes.sections import (
     STRICT,
@@ -267,11 +267,9 @@ def read_study(name: str) -> Study:
     if path.suffix != ".toml":
         raise unknown("study", name, list_studies())
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except OSError:
         raise UserError(f"there is no study {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not a TOML file: {error}") from None
     content.setdefault("name", path.stem)
     try:
         return _STUDY.validate_python(content)
