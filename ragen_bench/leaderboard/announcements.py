@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_bench.leaderboard.canonical import find_other_spelling
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.leaderboard.schema import (
     Amount,
@@ -27,6 +28,7 @@ from ragen_bench.leaderboard.schema import (
 from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
 from ragen_bench.reading import read_bytes
 from ragen_bench.runs.checked import read_config
+from ragen_bench.runs.differences import brief
 from ragen_bench.runs.draws import (
     TIME,
     Draw,
@@ -36,14 +38,12 @@ from ragen_bench.runs.draws import (
 )
 from ragen_bench.runs.schema import Count, Digits, Flag, Positive, RunConfig, Share, Text
 from ragen_bench.runs.specification import config_differences
+from ragen_bench.suites import all_suites
 from ragen_envs.core.protocol import AnswerFormat
 
 ANNOUNCEMENT_BYTES = 1 << 18
 DRAW_BYTES = 1 << 19
 """Maximum size of a draw file, which contains the announcement."""
-_NOT_CANONICAL = (
-    "the announcement is not in the form that `ragen-bench announce` writes; send its output"
-)
 _is_file_name = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}\.json").fullmatch
 
 
@@ -100,8 +100,8 @@ def render_json(content: Mapping[str, object]) -> str:
 def read_announcement(data: bytes) -> JsonObject:
     """Parse an announcement.
 
-    Each announcement gets one draw, so only the form that `ragen-bench announce` writes is
-    accepted. Otherwise a second spelling of the same settings would get a second draw.
+    Each announcement gets one draw, so only the canonical form, which `ragen-bench announce`
+    writes, is accepted. Otherwise a second spelling of the same settings would get a second draw.
     """
     announcement = _parse(data, ANNOUNCEMENT_BYTES, "the announcement")
     read_as(Announcement.model_validate, announcement, "announcement")
@@ -109,8 +109,11 @@ def read_announcement(data: bytes) -> JsonObject:
         raise EntryError(
             f"the announcement has more than {ANNOUNCEMENT_BYTES:,} bytes in its written form"
         )
-    if _has_null(announcement["model_identity"]) or announcement.get("top_p") == 1:
-        raise EntryError(_NOT_CANONICAL)
+    if problem := find_other_spelling(announcement):
+        raise EntryError(
+            f"the announcement is not in the form that `ragen-bench announce` writes: {problem}; "
+            "send its output"
+        )
     return announcement
 
 
@@ -130,8 +133,12 @@ def check_announcement(announcement: JsonObject) -> RunConfig:
         raise EntryError(str(error).replace("run.json", "the announcement")) from None
     if differences:
         raise EntryError(*(f"the announcement's {each}" for each in differences))
-    if compute_commitment(build_announcement(config.as_json())) != compute_commitment(announcement):
-        raise EntryError(_NOT_CANONICAL)
+    versions = {"": 0} | {name: suite.version for name, suite in all_suites().items()}
+    if versions.get(config.suite) != config.suite_version:
+        raise EntryError(
+            f"the announcement is of version {config.suite_version} of the suite "
+            f"{brief(config.suite)}, which is not known here; announce with this version"
+        )
     return config
 
 
@@ -160,14 +167,6 @@ def read_draw_file(file: Path) -> Draw:
         raise UserError(f"the draw {file} cannot be read: {error.strerror}") from None
     except EntryError as error:
         raise UserError(f"{file} is not a draw: {error}") from None
-
-
-def _has_null(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(map(_has_null, value.values()))
-    if isinstance(value, list):
-        return any(map(_has_null, value))
-    return value is None
 
 
 def _parse(data: bytes, limit: int, name: str) -> JsonObject:
@@ -220,7 +219,9 @@ def check_draw(config: RunConfig, find: FindDraw) -> str:
         raise EntryError(
             *(f"differs from the announcement (there): {each}" for each in differences)
         )
-    if compute_commitment(build_announcement(config.as_json())) != draw.commitment:
+    # An announcement of an earlier version may have redundant fields.
+    announced, played = map(build_announcement, (draw.announcement, config.as_json()))
+    if compute_commitment(announced) != compute_commitment(played):
         raise EntryError("the announcement differs from the one that the draw was made for")
     return f"announced as {draw.commitment[:12]}, drawn {draw.time}"
 

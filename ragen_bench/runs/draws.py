@@ -10,8 +10,9 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from ragen_bench.json_types import JsonObject
+from ragen_bench.json_types import Json, JsonObject
 from ragen_bench.runs.differences import find_differences
+from ragen_bench.suites import SUITES
 
 SCHEMA = 1
 TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -25,6 +26,10 @@ ANNOUNCED = (
 _SHOWN_LATER = "calls_read_as"
 """Field of an identity that is recorded once a server's answers have calls."""
 _NUMBERS = ("temperature", "top_p")
+DEFAULTS: JsonObject = {"top_p": 1.0, "pictures": False}
+"""Values that an announcement leaves out."""
+_EXACT = 1 << 53
+"""Bound of the floats that are written as integers without loss."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,34 @@ class Draw:
 
 
 def build_announcement(config: JsonObject) -> JsonObject:
-    """Return the announcement of a run from its run.json, with or without a draw."""
+    """Return the announcement of a run in canonical form, from its run.json or an announcement.
+
+    The commitment hashes the text, so equal runs must be written alike: defaults are left out,
+    equal numbers have one spelling, and environments are in the order of their suite, else of ids.
+    """
     announced = _announced(config)
-    # The commitment hashes the text, so equal numbers must be written alike.
-    numbers = {name: float(announced[name]) for name in _NUMBERS if name in announced}
-    return {"schema": SCHEMA, **announced, **numbers}
+    # Adding 0 turns -0.0 into 0.0.
+    announced |= {name: float(announced[name]) + 0.0 for name in _NUMBERS if name in announced}
+    if "model_identity" in announced:
+        announced["model_identity"] = _write_numbers_alike(announced["model_identity"])
+    if "envs" in announced:
+        suite = SUITES.get(announced.get("suite", ""))
+        order = {env: place for place, env in enumerate(suite.instances if suite else ())}
+        announced["envs"] = sorted(
+            announced["envs"], key=lambda env: (order.get(env["id"], len(order)), env["id"])
+        )
+    kept = {name: value for name, value in announced.items() if value != DEFAULTS.get(name, ...)}
+    return {"schema": SCHEMA, **kept}
+
+
+def _write_numbers_alike(value: Json) -> Json:
+    """Return a JSON value with whole floats as integers."""
+    if isinstance(value, dict):
+        return {name: _write_numbers_alike(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_write_numbers_alike(item) for item in value]
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+    return int(value) if is_whole else value  # type: ignore[arg-type]  # is_whole says it is a float
 
 
 def compute_commitment(announcement: JsonObject) -> str:
@@ -70,10 +98,10 @@ def find_unannounced(draw: Draw, config: JsonObject) -> list[str]:
     """
     if draw.announcement is None:
         return []
-    there = {name: draw.announcement[name] for name in ANNOUNCED if name in draw.announcement}
+    there = build_announcement(draw.announcement)
     if "model_identity" not in config:
         there.pop("model_identity", None)
-    return find_differences(there, _announced(config))
+    return find_differences(there, build_announcement(config))
 
 
 def without_shown_later(config: JsonObject) -> JsonObject:
