@@ -27,6 +27,7 @@ from steps import (
     autoreset_rate,
     best_rate,
     changing_episodes,
+    gymnasium_lake_rate,
     step_rate,
     vector_rate,
 )
@@ -44,8 +45,8 @@ NOTES = f"""\
   the episodes are outside of the time.
 - `plain` answers are an action's name; `think` answers have the tags and a thought of some 80
   characters that no other answer has.
-- A generated reset makes a train instance of a seed that was not seen before, with the exact
-  ceiling or optimal length in `info`; a held-out reset goes through the 256 test instances, which
+- A generated reset makes a train instance of a seed that was not seen before, without what
+  `oracle_info=True` adds to `info`; a held-out reset goes through the 256 test instances, which
   are in memory. Both give the first observation.
 - Peers are what their `make` gives, and play valid actions only: 6x6 with one box and 8x8 with two
   as here, and the boxes that they ship for 6x6 ("its own"); Minesweeper is 5x5 with five mines,
@@ -63,7 +64,8 @@ NOTES = f"""\
   Gymnasium's `SyncVectorEnv` with `vectorization_mode="sync"`, each of {NUM_ENVS} environments. A
   step of a batch counts {NUM_ENVS}. Batches are reset together before a first episode ends, outside
   of the time; in the column "autoreset" they run on, in mode NextStep, with one action for ever,
-  and the held-out resets are counted as steps and are in the time.
+  and the held-out resets are counted as steps and are in the time. The lines below it do the same
+  on new train instances, and with Gymnasium's FrozenLake, one map, at the same limit of turns.
 - Left out: upstream RAGEN, which cannot be installed here. GEM has no FrozenLake. WebShop has no
   peer: the package `webshop` 0.1.0 on PyPI imports `web_agent_site`, which no package there has,
   and the repositories that have it want a JDK, spaCy models and products from a file-sharing
@@ -187,7 +189,21 @@ def vector_lines(env_ids: tuple[str, ...]) -> list[str]:
         ratios = [f"{a / b:.1f}x" for a, b in zip(own, sync, strict=True)]
         lines.append(f"| {env_id}, ratio | {' | '.join(ratios)} |")
         verdicts.append(verdict(f"{env_id} step in a batch, plain", own[0], 500_000, "/s"))
-    return [*lines, "", *verdicts]
+    return [*lines, "", *verdicts, *lake_lines()]
+
+
+def lake_lines() -> list[str]:
+    """Return the lines on FrozenLake in train: alone, and in a batch beside Gymnasium's own."""
+    env_id = "ragen/FrozenLake-v0"
+    turns = gymnasium.make(env_id).unwrapped.budget.max_turns
+    resets = reset_rate(env_id, "train", 4096)
+    peer = gymnasium_lake_rate(turns)
+    lines = [verdict(f"{env_id} train reset", resets, 15_000, "/s")]
+    for split in ("test", "train"):
+        rate = autoreset_rate(env_id, None, split)
+        what = f"{env_id} {split}, {NUM_ENVS} with resets, {rate / peer:.2f}x Gymnasium's"
+        lines.append(verdict(what, rate, 450_000, "/s"))
+    return lines
 
 
 def verdict(what: str, measured: float, target: float, unit: str) -> str:
@@ -246,9 +262,15 @@ def main() -> None:
     """Measure everything, or what is named, and print it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--env", action="append", choices=ragen_envs.IDS, metavar="ID")
-    if chosen := parser.parse_args().env:
+    parser.add_argument("--lakes", action="store_true", help="only FrozenLake beside Gymnasium's")
+    arguments = parser.parse_args()
+    if arguments.env or arguments.lakes:
         print(f"Python {platform.python_version()}, gymnasium {version('gymnasium')}; a second:\n")
-        print(table({env_id: own_rates(env_id) for env_id in chosen}))
+    if arguments.env:
+        print(table({env_id: own_rates(env_id) for env_id in arguments.env}))
+    if arguments.lakes:
+        print(*lake_lines(), sep="\n")
+    if arguments.env or arguments.lakes:
         return
     check_peers()
     rates = {env_id: own_rates(env_id) for env_id in ragen_envs.IDS}

@@ -6,8 +6,10 @@ import copy
 import random
 from collections.abc import Callable, Iterator
 from time import perf_counter
+from typing import Any
 
 import gymnasium
+import numpy as np
 
 ROUNDS = 7
 """Rounds of a measurement, of which the fastest counts: other processes only ever slow one down."""
@@ -108,17 +110,28 @@ def vector_rate(
     return best_rate(measure)
 
 
-def autoreset_rate(env_id: str, mode: str | None) -> float:
+def autoreset_rate(env_id: str, mode: str | None, split: str = "test") -> float:
     """Return steps a second where episodes that end are followed by others, resets counted in."""
-    envs = gymnasium.make_vec(env_id, NUM_ENVS, mode, split="test", response_format="plain")
+    envs = gymnasium.make_vec(env_id, NUM_ENVS, mode, split=split, response_format="plain")
     _, infos = envs.reset(seed=0)
-    names = [legal[i % len(legal)] for i, legal in enumerate(infos["legal_actions"])]
+    return _running_rate(
+        envs, [legal[i % len(legal)] for i, legal in enumerate(infos["legal_actions"])]
+    )
 
+
+def gymnasium_lake_rate(turns: int) -> float:
+    """Return the same of Gymnasium's FrozenLake, whose one map never changes, with a turn limit."""
+    envs = gymnasium.make_vec("FrozenLake-v1", NUM_ENVS, "sync", max_episode_steps=turns)
+    envs.reset(seed=0)
+    return _running_rate(envs, np.arange(NUM_ENVS) % 4)
+
+
+def _running_rate(envs: gymnasium.vector.VectorEnv[Any, Any, Any], actions: object) -> float:
     def measure(_: int) -> tuple[int, float]:
         turns = 100
         begin = perf_counter()
         for _ in range(turns):
-            envs.step(names)
+            envs.step(actions)
         return turns * NUM_ENVS, perf_counter() - begin
 
     return best_rate(measure)

@@ -15,18 +15,21 @@ def canonical_grid(grid: str, blank: str | None = None) -> bytes:
     """
     if blank is not None:
         grid = "\n".join(crop(grid.split("\n"), blank))
-    rows = grid.split("\n")
-    height, width = len(rows), len(rows[0])
-    return f"{max(height, width)}x{min(height, width)}:{min(images(grid))}".encode()
+    height, width = grid.count("\n") + 1, len(grid.partition("\n")[0])
+    least = "".join(min(_images(grid, height, width)))
+    return f"{max(height, width)}x{min(height, width)}:{least}".encode()
 
 
 def images(grid: str) -> list[str]:
     """Return the images of a grid with its shape, row by row: 8 of a square, else 4."""
-    rows = grid.split("\n")
-    height, width = len(rows), len(rows[0])
-    cells = "".join(rows)
+    height, width = grid.count("\n") + 1, len(grid.partition("\n")[0])
+    return ["".join(image) for image in _images(grid, height, width)]
+
+
+def _images(grid: str, height: int, width: int) -> list[tuple[str, ...]]:
+    cells = grid.replace("\n", "")
     # For a rectangle, only images of one orientation can be the smallest.
-    found = ["".join(image(cells)) for image in _getters(height, width, height < width)]
+    found = [image(cells) for image in _getters(height, width, height < width)]
     return found + [image[::-1] for image in found]
 
 

@@ -61,6 +61,9 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
             for the game's own rewards.
         draw: Key of the drawn split, see `ragen_envs.core.drawn`; None for any other split.
         pictured: Leave the board out of the texts, because `picture` shows it.
+        oracle_info: Report all of the oracle's entries of `info` in the train split too. Without
+            it, `info` lacks those that take a solver longer than the reset: `ceiling` of
+            FrozenLake, Minesweeper and Mastermind. The other splits always have them.
 
     Attributes:
         budget: Maximum turns and actions per episode.
@@ -68,7 +71,8 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         is_running: An episode has started and has not ended.
         instance: Instance of the latest episode; None before the first `reset`.
         instance_info: Entries of `info` that are constant in an episode: "instance", "index" and
-            those of `compute_oracle_info`.
+            those of `compute_oracle_info`, or of `compute_train_info`.
+        oracle_info: The argument; a new value counts from the next `reset`.
         action_reader: Reads the actions of this turn; change it with `change_actions`.
         legal_actions: Names of the actions that are legal in this turn; empty after the end.
         turn: Number of turns taken.
@@ -97,6 +101,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         "instance_info",
         "is_running",
         "legal_actions",
+        "oracle_info",
         "parsed",
         "pictured",
         "response_format",
@@ -105,6 +110,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     metadata = {"render_modes": ["ansi"], "render_fps": 1}
     budget: Budget
     instance_info: Info
+    oracle_info: bool
     action_reader: ActionReader
     turn: int
     actions_left: int
@@ -122,6 +128,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         reward_fn: RewardFn | None = None,
         draw: str | None = None,
         pictured: bool = False,
+        oracle_info: bool = False,
     ) -> None:
         if not (reward_fn is None or callable(reward_fn)):
             raise TypeError(f"reward_fn is a function of a Transition, got {reward_fn!r}")
@@ -133,6 +140,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         if pictured:
             self._need_board()
         self.pictured = pictured
+        self.oracle_info = one_of("oracle_info", oracle_info, (False, True))
         self._reward_fn = reward_fn
         # Sorted, since older versions of Gymnasium sample the characters in this order.
         characters = "".join(sorted(PRINTABLE | self.extra_characters))
@@ -243,7 +251,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         self.instance_info = {
             "instance": instance.digest,
             "index": self.index,
-            **self.compute_oracle_info(instance),
+            **self._compute_oracle_entries(instance),
         }
         self._reset_info = {
             "success": False,
@@ -390,6 +398,11 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     def choose_legend(self, symbols: str) -> str:
         """Return the line of the rules that explains the board's symbols or its picture."""
         return self.board.legend if self.pictured and self.board else symbols
+
+    def _compute_oracle_entries(self, instance: I) -> dict[str, float]:
+        if self.oracle_info or self.split != "train":
+            return self.compute_oracle_info(instance)
+        return self.compute_train_info(instance)
 
     def _parse(self, response: str) -> Parsed:
         if self.response_format == "tools":

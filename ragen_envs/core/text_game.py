@@ -174,6 +174,14 @@ class TextGame(Generic[V, I]):
         """
         return {"ceiling": 1.0}
 
+    def compute_train_info(self, instance: I) -> dict[str, float]:
+        """Return the entries of `compute_oracle_info` that a train reset reports.
+
+        By default all. A game whose solver takes longer than the rest of a reset leaves out the
+        solver's; `oracle_info=True` reports them all the same.
+        """
+        return self.compute_oracle_info(instance)
+
     def compute_extra_info(self) -> dict[str, float]:
         """Return extra entries of `info` that may change in a turn, always with the same keys."""
         return {}

@@ -20,7 +20,7 @@ from tests.ragen_envs.support import ID_FORMATS, ID_SPLITS, IDS, held_out_size, 
 
 @pytest.mark.parametrize(("id_", "split"), ID_SPLITS)
 def test_info_has_what_it_promises(id_, split):
-    env = make(id_, split=split)
+    env = make(id_, split=split, oracle_info=True)
     common = {
         "success",
         "score",
@@ -61,7 +61,7 @@ def test_info_has_what_it_promises(id_, split):
 
 @pytest.mark.parametrize(("id_", "split"), ID_SPLITS)
 def test_no_observation_gives_the_oracle_away(id_, split):
-    env = make(id_, split=split)
+    env = make(id_, split=split, oracle_info=True)
     for said in play(env, 0, random_answer):
         observation, info = said[0], said[-1]
         assert info["instance"] not in observation

@@ -250,7 +250,7 @@ def golden(id_):
     told = []
     for split in ("train", "val", "test"):
         for form in ("think", "answer", "plain"):
-            env = make(id_, split=split, response_format=form)
+            env = make(id_, split=split, response_format=form, oracle_info=True)
             for seed in range(6):
                 told += play(env, seed, random_answer if seed < 4 else oracle, rollout=seed)
     for said in told:

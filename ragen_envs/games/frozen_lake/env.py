@@ -79,7 +79,7 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     | success | the player stands on the goal |
     | instances | random 4x4 maps (Large: 8x8); each square is a hole with probability 1/5; the goal is 2 to 10 steps away (Large: 2 to 8) |
     | randomness | each step goes in the intended direction with probability 1/3 (Mild: 8/10), and in each perpendicular one with 1/3 (Mild: 1/10). The n-th action of a rollout has its own random number, whatever the earlier actions were. |
-    | info | `ceiling`: the exact success rate of the best policy under slip and budget; `optimal_length`: steps to the goal on ice without slip |
+    | info | `ceiling`: the exact success rate of the best policy under slip and budget, in train with `oracle_info=True` only; `optimal_length`: steps to the goal on ice without slip |
     | oracle | the best policy, by dynamic programming; the actions of a turn are an open-loop plan |
 
     Rules, slip and symbols follow RAGEN (arXiv 2504.20073, appendix) and Gymnasium's FrozenLake-v1;
@@ -192,11 +192,11 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return self._text
 
     def compute_oracle_info(self, instance: Lake) -> dict[str, float]:
+        return {"ceiling": self._find_ceiling(instance), **self.compute_train_info(instance)}
+
+    def compute_train_info(self, instance: Lake) -> dict[str, float]:
         assert instance.shortest_path is not None
-        return {
-            "ceiling": self._find_ceiling(instance),
-            "optimal_length": instance.shortest_path,
-        }
+        return {"optimal_length": instance.shortest_path}
 
     def _find_ceiling(self, instance: Lake) -> float:
         if instance.ceiling is not None:

@@ -16,13 +16,13 @@ from ragen_envs.core.symmetry import canonical_grid, images
 ACTIONS = ("Up", "Right", "Down", "Left")
 """In clockwise order, so that the neighbours of an action are what it slips to."""
 GAME = "frozen-lake"
-_HOLE_ODDS = 5
+_HOLE_BELOW = -(-(1 << 64) // 5)
+"""Random words below this, one in five, make a hole."""
 _SHORTEST = 2
 """Minimum steps from start to goal."""
 START, FROZEN, HOLE, GOAL = "S", "F", "H", "G"
 """The letters of a map, as in Gymnasium's FrozenLake-v1."""
-ENDS = (HOLE, GOAL)
-"""The squares that end an episode."""
+_ICE = str.maketrans({START: "1", FROZEN: "1", HOLE: "0", GOAL: "0", "\n": "0"})
 
 
 @dataclass(frozen=True)
@@ -66,42 +66,30 @@ class Lake:
         """For each square the ones that lie in the directions of `ACTIONS`; itself at the edge."""
         return neighbours_of(self.map.count("\n") + 1, self.stride - 1)
 
-    @cached_property
-    def distances(self) -> dict[int, int]:
-        """Steps from the start to each square that can be reached, over ice that does not slip."""
-        steps = {self.start: 0}
-        frontier = [self.start]
-        while frontier:
-            reached = []
-            for square in frontier:
-                if self.map[square] in ENDS:
-                    continue
-                for beside in self.neighbours[square]:
-                    if beside not in steps:
-                        steps[beside] = steps[square] + 1
-                        reached.append(beside)
-            frontier = reached
-        return steps
-
-    @cached_property
+    @property
     def shortest_path(self) -> int | None:
         """Steps to the goal over ice that does not slip, or None if it cannot be reached."""
-        return self.distances.get(self.map.index(GOAL))
+        return self._survey[0]
+
+    @property
+    def within_reach(self) -> str:
+        """The map with holes in place of the squares that cannot be reached."""
+        return self._survey[1]
 
     @cached_property
     def digest(self) -> str:
         """The content hash, equal for rotations, reflections and any unreachable squares."""
-        return content_hash(GAME, canonical_grid(self._within_reach))
+        return content_hash(GAME, canonical_grid(self.within_reach))
 
     @property
     def part(self) -> str:
         """The part of all lakes, decided by holes and goal, so that parts share no state."""
         return partition_of(content_hash(f"{GAME} map", canonical_grid(self.board)), sixteenths=3)
 
-    @cached_property
+    @property
     def board(self) -> str:
         """The map without its start; unreachable squares are holes."""
-        return self._within_reach.replace(START, FROZEN)
+        return self.within_reach.replace(START, FROZEN)
 
     @cached_property
     def standing(self) -> tuple[str, int, int]:
@@ -109,18 +97,40 @@ class Lake:
         height, width = self.map.count("\n") + 1, self.stride - 1
         columns = min(height, width)
         least, placed = min(
-            (image.replace(START, FROZEN), image) for image in images(self._within_reach)
+            (image.replace(START, FROZEN), image) for image in images(self.within_reach)
         )
         board = "\n".join([least[i : i + columns] for i in range(0, len(least), columns)])
         start = placed.index(START)
         return board, columns, start + start // columns
 
     @cached_property
-    def _within_reach(self) -> str:
-        reached = self.distances
-        return "".join(
-            symbol if symbol == "\n" or square in reached else HOLE
-            for square, symbol in enumerate(self.map)
+    def _survey(self) -> tuple[int | None, str]:
+        """`shortest_path` and `within_reach`.
+
+        Squares are bits, the first the highest, since a flood of ints takes a tenth of the time of
+        one of sets. A step past an edge is to a line end or beyond the map, which are not ice.
+        """
+        squares, stride = self.map, self.stride
+        ice = int(squares.translate(_ICE), 2)
+        last = len(squares) - 1
+        goal, reached = (1 << last - squares.index(letter) for letter in (GOAL, START))
+        frontier, steps, shortest = reached, 0, None
+        while frontier:
+            steps += 1
+            frontier = frontier << 1 | frontier >> 1 | frontier << stride | frontier >> stride
+            if shortest is None and frontier & goal:
+                shortest = steps
+            frontier &= ice & ~reached
+            reached |= frontier
+        if shortest is not None:
+            reached |= goal
+        if reached == ice | goal:
+            return shortest, squares
+        return shortest, "".join(
+            [
+                HOLE if letter in (FROZEN, GOAL) and not reached >> last - square & 1 else letter
+                for square, letter in enumerate(squares)
+            ]
         )
 
 
@@ -155,12 +165,15 @@ class Generator:
 
     def __call__(self, stream: RandomStream) -> Iterator[Lake | None]:
         """Yield lakes, each a pure function of the stream, and None where a try gave none."""
-        size = self.size
+        size, count = self.size, self.size**2
         while True:
-            squares = [FROZEN if roll else HOLE for roll in stream.rolls(_HOLE_ODDS, size * size)]
-            start, goal = stream.sample(range(size * size), 2)
-            squares[start], squares[goal] = START, GOAL
-            rows = ["".join(squares[i : i + size]) for i in range(0, size * size, size)]
-            lake = Lake("\n".join(rows))
+            *squares, start, goal = stream.words(count + 2)
+            letters = [HOLE if word < _HOLE_BELOW else FROZEN for word in squares]
+            # Two different squares, as `stream.sample(range(count), 2)` gives them.
+            first, second = start * count >> 64, 1 + (goal * (count - 1) >> 64)
+            letters[first] = START
+            letters[0 if second == first else second] = GOAL
+            cells = "".join(letters)
+            lake = Lake("\n".join([cells[i : i + size] for i in range(0, count, size)]))
             steps = lake.shortest_path
             yield lake if steps is not None and _SHORTEST <= steps <= self.max_length else None

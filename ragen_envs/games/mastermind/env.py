@@ -51,7 +51,7 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
     | success | the code was guessed |
     | instances | openings: three random guesses (Large: two) with their answers for a random code. Each answer rules out at least one code. An opening leaves 6 to 40 of the 216 codes (Large: 24 to 120 of 1,296). |
     | randomness | the secret code, drawn for each rollout from the codes that the opening leaves, all equally likely; nothing else is random |
-    | info | `ceiling`: the exact success probability of the best player, who knows the observations only; `possible`: the number of codes that agree with all answers so far. About the turn's guess: `bits`, the information gained, log2 of the ratio of possible codes before and after it; `consistent`, 1 if it agreed with all earlier answers. Both are 0 in a turn without a guess. |
+    | info | `ceiling`: the exact success probability of the best player, who knows the observations only, in train with `oracle_info=True` only; `possible`: the number of codes that agree with all answers so far. About the turn's guess: `bits`, the information gained, log2 of the ratio of possible codes before and after it; `consistent`, 1 if it agreed with all earlier answers. Both are 0 in a turn without a guess. |
     | oracle | the best player, by exact search; its guess depends on the observations only |
 
     `info["action_is_effective"]` is true if the guess was right or ruled out a code.
@@ -178,6 +178,9 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
 
     def compute_oracle_info(self, instance: Opening) -> dict[str, float]:
         return {"ceiling": self._ceiling(instance)}
+
+    def compute_train_info(self, instance: Opening) -> dict[str, float]:  # noqa: ARG002
+        return {}
 
     def _ceiling(self, instance: Opening) -> float:
         return ceiling(instance, self.budget) if instance.ceiling is None else instance.ceiling

@@ -80,7 +80,7 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     | success | all squares without a mine are open |
     | instances | openings: boards of 4 or 5 rows and columns with 3 to 6 mines. A first square without adjacent mines is open, with the area that it opens and up to two other squares. An opening allows 2 to 150 layouts of mines. Large: 8x8 with 10 mines; a first square without adjacent mines is open, with the area that it opens; 2 to billions of layouts. |
     | randomness | the layout of the mines, drawn for each rollout from those that the opening allows, all equally likely; nothing else is random |
-    | info | `ceiling`: the exact success probability of the best player, who knows the observations only; in Large the expected score of the reference player. About the square that the turn opened, exact over all possible layouts: `risk`, the probability of a mine on it; `least_risky`, 1 if no closed square had a lower risk; `safe_square`, 1 if a closed square had risk 0. All three are 0 if the turn opened no square, which `action_is_effective` shows. |
+    | info | `ceiling`: the exact success probability of the best player, who knows the observations only; in Large the expected score of the reference player. In train it needs `oracle_info=True`, but for Large. About the square that the turn opened, exact over all possible layouts: `risk`, the probability of a mine on it; `least_risky`, 1 if no closed square had a lower risk; `safe_square`, 1 if a closed square had risk 0. All three are 0 if the turn opened no square, which `action_is_effective` shows. |
     | oracle | the best player, by dynamic programming over states of knowledge; its choice depends on the observations only. Large: a reference player |
 
     An instance is the opening, not the layout of the mines: its content is public, and its ceiling
@@ -231,6 +231,9 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     def compute_oracle_info(self, instance: Opening) -> dict[str, float]:
         best = self.variant.expected if instance.ceiling is None else instance.ceiling
         return {"ceiling": players.ceiling(instance) if best is None else best}
+
+    def compute_train_info(self, instance: Opening) -> dict[str, float]:
+        return {} if self.variant.expected is None else self.compute_oracle_info(instance)
 
     def find_best_actions(self) -> tuple[str, ...]:
         names = text.names_of(self._opening.height, self._opening.width)

@@ -86,8 +86,13 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         opponent_format: ResponseFormat | None = None,
         *,
         reward_fn: RewardFn | None = None,
+        oracle_info: bool = False,
     ) -> None:
-        super().__init__(variant, split, response_format, render_mode, reward_fn=reward_fn)
+        super().__init__(
+            *(variant, split, response_format, render_mode),
+            reward_fn=reward_fn,
+            oracle_info=oracle_info,
+        )
         self.opponent_format = one_of(
             "opponent_format", opponent_format or written_form(response_format), RESPONSE_FORMATS
         )
@@ -266,11 +271,14 @@ class ModelEnv(OpponentEnv):
         answerer: Answerer | None = None,
         *,
         reward_fn: RewardFn | None = None,
+        oracle_info: bool = False,
     ) -> None:
         if answerer_format is not None:
             one_of("answerer_format", answerer_format, RESPONSE_FORMATS)
         super().__init__(
-            variant, split, response_format, render_mode, answerer_format, reward_fn=reward_fn
+            *(variant, split, response_format, render_mode, answerer_format),
+            reward_fn=reward_fn,
+            oracle_info=oracle_info,
         )
         name = self.variant.name
         if answerer is None:

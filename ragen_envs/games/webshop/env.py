@@ -152,7 +152,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         Function("click", "Click what the page offers.", "label", "What to click.", CLICK, END),
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (Gymnasium passes them by name)
         self,
         variant: str | WebShopVariant,
         split: Split = "train",
@@ -163,6 +163,7 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
         *,
         reward_fn: RewardFn | None = None,
         draw: str | None = None,
+        oracle_info: bool = False,
     ) -> None:
         chosen: WebShopVariant = self.find_variant(variant)
         if catalogue is not None:
@@ -177,7 +178,10 @@ class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):
             else procedural_shop(chosen.catalogue_seed, chosen.products)
         )
         super().__init__(
-            chosen, split, response_format, render_mode, reward_fn=reward_fn, draw=draw
+            *(chosen, split, response_format, render_mode),
+            reward_fn=reward_fn,
+            draw=draw,
+            oracle_info=oracle_info,
         )
         if chosen.catalogue:
             self.observation_space = SharedText(

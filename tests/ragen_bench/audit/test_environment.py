@@ -62,7 +62,7 @@ def test_the_figures_are_those_of_the_instances():
     assert (audit.shortest, audit.longest) == (min(lengths), max(lengths))
     assert (audit.ceiling, audit.oracle) == (1.0, 1.0)
     lakes = counted("FrozenLake-v0", levels=1)
-    lake = FrozenLakeEnv("FrozenLake-v0")
+    lake = FrozenLakeEnv("FrozenLake-v0", oracle_info=True)
     ceilings = [lake.reset(seed=0)[1]["ceiling"]] + [
         one.ceiling
         for split in ("val", "test")

@@ -193,4 +193,6 @@ def training_env(
             variant = replace(variant, slip=Slip(*changes.slip))
     except (TypeError, ValueError) as error:
         raise UserError(f"{env} cannot have this [environment]: {error}") from None
-    return type(made)(variant, split, response_format, made.render_mode)
+    changed = type(made)(variant, split, response_format, made.render_mode)
+    changed.oracle_info = made.oracle_info
+    return changed

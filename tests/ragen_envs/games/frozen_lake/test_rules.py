@@ -39,10 +39,10 @@ def test_neighbours_by_coordinates(height, width):
 
 
 @given(lakes())
-def test_distances_agree_with_a_search_on_coordinates(rows):
+def test_reach_agrees_with_a_search_on_coordinates(rows):
     found = lake(rows)
     width = len(rows[0])
-    assert {divmod(i, width + 1): n for i, n in found.distances.items()} == reference.reached(rows)
+    assert found.within_reach.split("\n") == reference.played(rows)
     assert found.shortest_path == reference.shortest(rows)
     assert divmod(found.start, width + 1) == reference.find(rows, "S")
 
