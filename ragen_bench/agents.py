@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.base import Message
+from ragen_bench.models.base import MAX_TOKENS, Message
 from ragen_envs.core.protocol import ResponseFormat
 
 __all__ = ["Agent", "Answer", "EpisodeStart", "Message", "Turn"]
@@ -63,7 +63,7 @@ class Answer:
 
     Raises:
         TypeError: A text is not a str, or a count not an int.
-        ValueError: A count is below 0.
+        ValueError: A count is below 0, or above that of any model.
     """
 
     text: str
@@ -78,8 +78,9 @@ class Answer:
         for name in ("prompt_tokens", "completion_tokens"):
             if type(value := getattr(self, name)) is not int:
                 raise TypeError(f"{name} of an Answer is an int, got {value!r}")
-            if value < 0:
-                raise ValueError(f"{name} of an Answer is at least 0, got {value}")
+            if not 0 <= value < MAX_TOKENS:
+                bound = "below 10^12" if value > 0 else f"at least 0, got {value}"
+                raise ValueError(f"{name} of an Answer is {bound}")
 
 
 class Agent(Protocol):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterator
@@ -27,6 +28,10 @@ LINE_BYTES = 32 << 20
 """Maximum size of a line of JSON, such as an episode with all its turns."""
 DEPTH = 64
 """Maximum depth of objects and lists, well below the depth at which Python's recursion ends."""
+_LONG_KEY = re.compile(
+    rf"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{DEPTH}}}"""
+)
+"""A dotted key of TOML that is nested too deeply."""
 _BLOCK = 1 << 16
 
 
@@ -34,9 +39,15 @@ _BLOCK = 1 << 16
 def open_file(file: Path) -> Iterator[BinaryIO]:
     """Open a regular file, or a link to one, for reading bytes; UserError for other kinds."""
     with open(file, "rb", opener=_open_at_once) as content:
-        if not stat.S_ISREG(os.fstat(content.fileno()).st_mode):
+        status = os.fstat(content.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise UserError(f"{file} is not a regular file; replace it by one, or remove it")
-        yield content
+        if status.st_size:
+            yield content
+            return
+    # Files of /proc are regular with size 0, and some of them never end.
+    with Path(os.devnull).open("rb") as nothing:
+        yield nothing
 
 
 def read_bytes(file: Path, limit: int = JSON_BYTES) -> bytes:
@@ -63,13 +74,21 @@ def read_toml(file: Path) -> JsonObject:
     """Return the content of a TOML file."""
     try:
         # As a file opened as text gives them: TOML has no line ends of a lone carriage return.
-        content = tomllib.loads(read_text(file).replace("\r\n", "\n"))
+        content = parse_toml(read_text(file).replace("\r\n", "\n"))
     except ValueError as error:  # also of an integer with thousands of digits
         raise UserError(f"{file} is not a TOML file: {error}") from None
+    return content
+
+
+def parse_toml(text: str) -> JsonObject:
+    """Return the content of a TOML text; ValueError if it is not TOML, or too deep."""
+    # The decoder's memory grows with the square of a key's parts.
+    try:
+        content = None if _LONG_KEY.search(text) else tomllib.loads(text)
     except RecursionError:
-        raise UserError(f"{file} is not a TOML file: it is nested too deeply") from None
-    if is_deep(content):
-        raise UserError(f"{file} is nested more than {DEPTH} deep")
+        content = None
+    if content is None or is_deep(content):
+        raise ValueError(f"it is nested more than {DEPTH} deep")
     return content
 
 

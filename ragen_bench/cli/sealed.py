@@ -13,13 +13,6 @@ from ragen_bench.command_line import Argument, Command, Group, Option
 from ragen_bench.errors import UserError
 
 _is_hash = re.compile(r"[0-9a-f]{64}").fullmatch
-_MIN_DISTINCT_DIGITS = 10
-"""Distinct digits of a random key of 64 hex digits; less than one key in 10^11 has fewer."""
-
-
-def _is_weak(digits: str) -> bool:
-    """Return whether a key repeats itself or has few distinct digits, as if typed by hand."""
-    return len(set(digits)) < _MIN_DISTINCT_DIGITS or digits in (digits + digits)[1:-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +54,10 @@ class Hash(Command):
 
     def run(self) -> int:
         """Print the hash."""
-        from ragen_envs.core.sealed import KEY_DIGITS, key_hash, read_key_file
+        from ragen_envs.core.sealed import check_drawn, key_hash, read_key_file
 
         key = read_key_file(self.file)
-        if _is_weak(key[:KEY_DIGITS]):
-            raise UserError(
-                f"{self.file} holds a key that was not drawn at random, so its instances can be "
-                "guessed; make one with ragen-bench sealed new"
-            )
+        check_drawn(key, str(self.file))
         sys.stdout.write(f"{key_hash(key)}\n")
         return 0
 

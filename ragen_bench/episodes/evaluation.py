@@ -29,7 +29,7 @@ from ragen_bench.suites import Make, find_suite, make_env
 from ragen_envs.core.drawn import draw_key
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import AnswerFormat, ResponseFormat
-from ragen_envs.core.sealed import open_key
+from ragen_envs.core.sealed import open_drawn_key
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Evaluation:
             "suite_version": find_suite(self.suite).version if self.suite else 0,
             "suite_hash": suite_hash(envs, self.max_tokens),
             "split": self.split,
-            **({"sealed_key_hash": open_key()} if self.split == "sealed" else {}),
+            **({"sealed_key_hash": open_drawn_key()} if self.split == "sealed" else {}),
             **({"draw": self.draw.of_run()} if self.draw else {}),
             "samples": self.samples,
             "seed": self.seed,

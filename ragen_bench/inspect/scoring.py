@@ -27,7 +27,7 @@ from ragen_bench.scores.metrics import round_interval, round_value
 from ragen_bench.scores.summary import compute_floor_and_ceiling
 from ragen_bench.statistics import Estimate, mean_estimate, mean_of
 from ragen_envs.core.instances import Split
-from ragen_envs.core.sealed import open_key
+from ragen_envs.core.sealed import open_drawn_key
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.wording import pluralize
 
@@ -100,7 +100,7 @@ def _normalise(env: str, scores: list[SampleScore]) -> Estimate | None:
     clusters: dict[int, list[float]] = {}
     for score in scores:
         clusters.setdefault(_sample(score)["seed"], []).append(score.score.as_float())
-    key = open_key() if split == "sealed" else ""
+    key = open_drawn_key() if split == "sealed" else ""
     each = [_bounds_of(env, split, seed, key) for seed in clusters]
     bounds = [round_value(sum_in_order(side) / len(each)) for side in zip(*each, strict=True)]
     scaled = _round(mean_estimate(list(clusters.values()))).normalise(*bounds)

@@ -20,7 +20,7 @@ from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.options import EvaluationOptions as Default
 from ragen_bench.settings.options import parse_options
 from ragen_bench.suites import find_suite, response_format_of
-from ragen_envs.core.sealed import SealedKeyError, open_key
+from ragen_envs.core.sealed import SealedKeyError, open_drawn_key
 
 T = TypeVar("T")
 
@@ -131,7 +131,7 @@ def _task(arguments: JsonObject, suite: str | None = None) -> Task:
     given["suite"] = suite
     evaluation = _raise_prerequisite(lambda: _evaluation(given))
     if evaluation.split == "sealed":
-        _raise_prerequisite(open_key)
+        _raise_prerequisite(open_drawn_key)
     sampling = evaluation.sampling
     # Inspect's reducers for k = 1, 2, 4, ... up to the number of samples.
     pass_at = [f"pass_at_{1 << power}" for power in range(evaluation.samples.bit_length())]

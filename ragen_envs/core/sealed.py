@@ -23,6 +23,8 @@ KEY_DIGITS = 64
 LONGEST_EVENT = 80
 """Characters of an event's name, which may follow the digits after a space."""
 
+_MIN_DISTINCT_DIGITS = 10
+"""Distinct digits of a random key of 64 hex digits; less than one key in 10^11 has fewer."""
 _HASHED_AS = b"ragen sealed key 1\0"
 _EVENT = rf"[!-~][ -~]{{,{LONGEST_EVENT - 1}}}"
 _WELL_FORMED = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}(?: {_EVENT})?").fullmatch
@@ -113,6 +115,32 @@ def open_key() -> str:
     hashed = key_hash(key)
     _keys[hashed] = key
     return hashed
+
+
+def open_drawn_key() -> str:
+    """Return the hash of the key as `open_key` does, and refuse one that can be guessed.
+
+    Raises:
+        SealedKeyError: There is no key, or it was not drawn at random.
+    """
+    hashed = open_key()
+    check_drawn(_keys[hashed], "the environment")
+    return hashed
+
+
+def check_drawn(key: str, where: str) -> None:
+    """Raise SealedKeyError for a key that was not drawn at random; `where` holds it."""
+    if is_weak(key):
+        raise SealedKeyError(
+            f"{where} holds a key that was not drawn at random, so its instances can be guessed; "
+            "make one with ragen-bench sealed new"
+        )
+
+
+def is_weak(key: str) -> bool:
+    """Return whether a key repeats itself or has few distinct digits, as if typed by hand."""
+    digits = key[:KEY_DIGITS]
+    return len(set(digits)) < _MIN_DISTINCT_DIGITS or digits in (digits + digits)[1:-1]
 
 
 def secret_of(hashed: str) -> str:

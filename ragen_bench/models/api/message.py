@@ -9,7 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.base import Finish
+from ragen_bench.models.base import MAX_TOKENS, Finish
 from ragen_envs.core.tool_calls import Call
 
 _TEXTS = ("text", "output_text", "content", "value")
@@ -25,8 +25,6 @@ _CALLS = ("tool_use", "tool_call", "function_call")
 _THOUGHT_TYPE = re.compile("think|thought|reason|analysis|summary")
 _CHARACTERS = 4
 """Characters of a token, where a server does not count."""
-MAX_TOKENS = 10**12
-"""Far beyond every context; a record with more could not be read again."""
 _ENDS: dict[Finish, re.Pattern[str]] = {
     # A malformed call is the model's: the answer is out of form.
     "stop": re.compile("malformed|tool|function|call"),

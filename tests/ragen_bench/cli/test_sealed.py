@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragen_bench.cli import main
-from ragen_bench.cli.sealed import _is_weak
-from ragen_envs.core.sealed import new_key
+from ragen_envs.core.sealed import is_weak, new_key
 from tests.ragen_bench.cli.command import run
 
 pytestmark = pytest.mark.slow
@@ -52,8 +51,19 @@ def test_a_key_that_was_typed_is_not_published(tmp_path, monkeypatch, capsys, ke
     assert key not in said.out + said.err
 
 
+@pytest.mark.parametrize("key", ["5" * 64, "0123456789abcdef" * 4 + " Spring"])
+def test_a_key_that_was_typed_is_not_played(tmp_path, monkeypatch, capsys, key):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAGEN_SEALED_KEY", key)
+    assert main(SEALED) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("ragen-bench: the environment holds a key that was not drawn at")
+    assert key not in said.out + said.err
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_keys_that_are_drawn_are_published():
-    assert not any(_is_weak(new_key()) for _ in range(2000))
+    assert not any(is_weak(new_key()) for _ in range(2000))
 
 
 def test_mistakes_get_one_line(tmp_path):

@@ -8,11 +8,12 @@ from math import inf
 
 from ragen_envs.core.sums import sum_in_order
 
-_TOTALS = {
+TOTALS = {
     "environment_turns": "rollout/environment_turns",
     "generated_tokens": "rollout/generated_tokens",
     "trained_tokens": "trained_tokens",
 }
+"""Names of the counts in `metrics.jsonl`, by the fields of `Cost`."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def sum_cost(
             for phase, value in line.items():
                 if phase != "iteration":
                     seconds[phase] = seconds.get(phase, 0.0) + value
-    totals = {name: sum(int(line.get(key, 0)) for line in lines) for name, key in _TOTALS.items()}
+    totals = {name: sum(int(line.get(key, 0)) for line in lines) for name, key in TOTALS.items()}
     return Cost(**totals, seconds=seconds)
 
 
@@ -88,7 +89,7 @@ def list_milestones(
             first = milestones[0]
             gained = 100 * (success - first.success)
             if gained > 0:
-                each = {name: getattr(spent, name) - getattr(first.spent, name) for name in _TOTALS}
+                each = {name: getattr(spent, name) - getattr(first.spent, name) for name in TOTALS}
                 each["seconds"] = spent.all_seconds - first.spent.all_seconds
                 per_point = {name: value / gained for name, value in each.items()}
         milestones.append(Milestone(number, success, spent, gained, per_point))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from pathlib import Path
 
 from ragen_bench.errors import UserError, unknown
 from ragen_bench.json_types import JsonObject
-from ragen_bench.reading import read_toml
+from ragen_bench.reading import parse_toml, read_toml
 
 RECIPES = Path(__file__).parent
 """The recipes of the package."""
@@ -55,8 +54,8 @@ def override(settings: JsonObject, given: str) -> None:
         if not isinstance(table, dict):
             raise UserError(f"{given!r}: {part} is not a table")
     try:
-        table[last] = tomllib.loads(f"value = {value}")["value"]
-    except (ValueError, RecursionError):
+        table[last] = parse_toml(f"value = {value}")["value"]
+    except ValueError:
         table[last] = value
 
 

@@ -98,12 +98,14 @@ def list_held_out(metrics: Sequence[Mapping[str, float]]) -> list[HeldOut]:
     for key in keys:
         if key.count("/") == 2 and key.endswith("/success"):
             place = key.removesuffix("success")
+            columns = key, f"{place}low", f"{place}high"
             points = [
-                (int(line["iteration"]), line[key], line[f"{place}low"], line[f"{place}high"])
+                (int(line["iteration"]), line[columns[0]], line[columns[1]], line[columns[2]])
                 for line in metrics
-                if key in line
+                if all(name in line for name in columns)
             ]
-            held_out.append(HeldOut(key.split("/")[1], points))
+            if points:
+                held_out.append(HeldOut(key.split("/")[1], points))
     return held_out
 
 

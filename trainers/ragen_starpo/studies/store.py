@@ -15,6 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from ragen_bench.errors import UserError
+from ragen_bench.reading import open_file
 from ragen_bench.runs.atomic import lock_folder, replacing
 from ragen_bench.runs.json_lines import read_whole, write_whole
 from ragen_starpo.studies.definition import Study, Task
@@ -193,7 +194,7 @@ def _write(file: Path, runs: Runs) -> None:
 
 def _read(file: Path) -> Runs:
     try:
-        with np.load(file) as content:
+        with open_file(file) as packed, np.load(packed) as content:
             arrays = dict(content)
     except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise UserError(f"{file} cannot be read ({error}); remove it, and run it again") from None

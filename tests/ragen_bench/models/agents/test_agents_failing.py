@@ -25,6 +25,8 @@ pytestmark = pytest.mark.slow
         ("return Answer(b'')", "raised TypeError: text of an Answer is a str, got b'' (own_agent"),
         ("return Answer('', 7)", "raised TypeError: reasoning of an Answer is a str, got 7 (own"),
         ("return Answer('', '', 1.0)", "raised TypeError: prompt_tokens of an Answer is an int"),
+        ("return Answer('', '', 10**4000)", "raised ValueError: prompt_tokens of an Answer is be"),
+        ("return Answer('', '', 1, 10**12)", "raised ValueError: completion_tokens of an Answer"),
         ("return Answer('', '', True)", "raised TypeError: prompt_tokens of an Answer is an int"),
         ("return Answer('', '', 1, -2)", "raised ValueError: completion_tokens of an Answer is at"),
         ("sys.exit(3)", "raised SystemExit: 3 (own_agent.py, line 5, in answer;"),
