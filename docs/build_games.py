@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.analysis.failures import COMMON
-from ragen_bench.scores.summary import compute_baseline
+from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.suites import SUITES, has_split, held_out_size, make_env
 from ragen_envs.core.game_spec import GameSpec
 from ragen_envs.core.instances import HELD_OUT_SIZE

@@ -206,6 +206,12 @@ class ThirdPartyGame:
         """Whether the environment describes its response format itself."""
         return "response_format" not in self.takes
 
+    @property
+    def module(self) -> str:
+        """Name of the module that makes it."""
+        maker = _spec(self.id).entry_point
+        return maker.partition(":")[0] if isinstance(maker, str) else str(maker.__module__)
+
     def held_out_size(self, _name: str) -> int:
         """Return the number of instances in a split; their seeds start at 0."""
         return self.size

@@ -7,6 +7,8 @@ import sys
 
 # Each test process has a core to itself: threads that share one wait for each other by spinning.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Tests change games in memory, which the cache cannot see.
+os.environ["RAGEN_RECOMPUTE"] = "1"
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -2,7 +2,14 @@
 
 from ragen_bench.analysis.failures import find_failure
 from ragen_bench.analysis.replayed_episode import ReplayedEpisode, replay_episode
-from ragen_bench.analysis.run import analyse
+from ragen_bench.analysis.run import analyse, fetch_analysis
 from ragen_envs.core.failures import Failure
 
-__all__ = ["Failure", "ReplayedEpisode", "analyse", "find_failure", "replay_episode"]
+__all__ = [
+    "Failure",
+    "ReplayedEpisode",
+    "analyse",
+    "fetch_analysis",
+    "find_failure",
+    "replay_episode",
+]

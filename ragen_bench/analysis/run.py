@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from ragen_bench.analysis.failures import find_failure, find_labeler, find_labels
 from ragen_bench.analysis.reasoning import Reasoning
 from ragen_bench.analysis.replayed_episode import replay_episode
+from ragen_bench.cache import fetch
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord
+from ragen_envs.registration import IDS, OPPONENT_IDS
 
 SCHEMA = 1
 _EXAMPLES = 5
@@ -50,6 +53,16 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> J
         "envs": [row.result() for row in nonempty],
         "labels": {name: label for row in nonempty for name, label in row.labels.items()},
     }
+
+
+def fetch_analysis(run: RunDirectory) -> JsonObject:
+    """Return `analyse(run)`, kept in the cache unless the code of an environment is not ours."""
+    if not {env.id for env in run.config.envs} <= {*IDS, *OPPONENT_IDS}:
+        return analyse(run)
+    with run.episodes_file.open("rb") as episodes:
+        digest = hashlib.file_digest(episodes, "sha256").hexdigest()
+    analysis: JsonObject = fetch("analysis", [run.config.as_json(), digest], lambda: analyse(run))
+    return analysis
 
 
 class _Row:

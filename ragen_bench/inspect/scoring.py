@@ -23,8 +23,8 @@ from inspect_ai.solver import TaskState
 from ragen_bench.environments import is_text_env
 from ragen_bench.inspect.solving import STORE_KEY
 from ragen_bench.json_types import JsonObject
+from ragen_bench.scores.baselines import compute_floor_and_ceiling
 from ragen_bench.scores.metrics import round_interval, round_value
-from ragen_bench.scores.summary import compute_floor_and_ceiling
 from ragen_bench.statistics import Estimate, mean_estimate, mean_of
 from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import open_drawn_key

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 
+from ragen_bench.cache import fetch
 from ragen_bench.environments import AnyEnv, as_two_player, is_known, needs_opponent, step_by_rule
 from ragen_bench.errors import UserError
 from ragen_bench.models.chat_messages import functions_of
@@ -25,6 +26,7 @@ from ragen_envs.core.sealed import open_key
 from ragen_envs.core.text_env import AnyTextEnv, TextEnv
 from ragen_envs.core.tools import answer_with
 from ragen_envs.making import board_ids
+from ragen_envs.registration import IDS, OPPONENT_IDS
 
 _TRAIN_SEEDS = 16
 _PLAYED_SEEDS = 4
@@ -49,6 +51,20 @@ def spec_hash(
     uses a reference draw, since runs of different draws are comparable. `make` may modify a
     training environment, and `pictured` shows the board as pictures and not in the texts.
     """
+    if make is make_env and env in (*IDS, *OPPONENT_IDS):
+        key = open_key() if split == "sealed" else ""
+        hashed: str = fetch(
+            "specification",
+            [env, split, response_format, pictured, key],
+            lambda: _compute_hash(env, split, response_format, make, pictured),
+        )
+        return hashed
+    return _compute_hash(env, split, response_format, make, pictured)
+
+
+def _compute_hash(
+    env: str, split: Split, response_format: AnswerFormat, make: Make, pictured: bool
+) -> str:
     if split == "drawn":
         environment = make_env(env, split, response_format, draw=REFERENCE_KEY, pictured=pictured)
     elif pictured:

@@ -14,7 +14,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash
-from ragen_bench.scores.summary import compute_floor_and_ceiling
+from ragen_bench.scores.baselines import compute_floor_and_ceiling
 from ragen_bench.statistics import (
     Estimate,
     Paired,

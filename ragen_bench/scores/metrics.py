@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -27,6 +27,27 @@ from ragen_bench.statistics import (
 )
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.two_player import ReplyCount
+
+
+class Outcome(Protocol):
+    """The values of an episode that success, score and return are computed from."""
+
+    @property
+    def index(self) -> int:
+        """Index of the instance."""
+
+    @property
+    def success(self) -> bool | None:
+        """Whether the episode was solved; None where that is not reported."""
+
+    @property
+    def score(self) -> float | None:
+        """Score in [0, 1]; None where there is none."""
+
+    @property
+    def episode_return(self) -> float:
+        """Sum of the rewards."""
+
 
 _NO_TEXTS = dict.fromkeys(("observation", "answer", "reasoning"), "")
 
@@ -66,7 +87,7 @@ def compute_opponent_metrics(
             metrics[f"{count.share}_interval"] = rate and round_interval(rate.interval)
     return {
         **metrics,
-        "cut": _mean(reply.finish == "length" for reply in replies),
+        "cut": mean_of_known(reply.finish == "length" for reply in replies),
         "prompt_tokens": sum(reply.prompt_tokens for reply in replies),
         "completion_tokens": sum(reply.completion_tokens for reply in replies),
     }
@@ -95,13 +116,13 @@ def compute_metrics(episodes: Sequence[EpisodeRecord]) -> JsonObject:
     The episodes may be from `drop_texts`.
     """
     turns = [turn for episode in episodes for turn in episode.turns]
-    returns = _clusters(episodes, "episode_return")
+    returns = group_by_instance(episodes, "episode_return")
     has_success = any(episode.success is not None for episode in episodes)
     return {
         "episodes": len(episodes),
-        **_estimate(episodes, "success"),
-        **_estimate(episodes, "score"),
-        "return": _mean(episode.episode_return for episode in episodes),
+        **estimate_metric(episodes, "success"),
+        **estimate_metric(episodes, "score"),
+        "return": mean_of_known(episode.episode_return for episode in episodes),
         **(
             _repeats(episodes)
             if has_success
@@ -113,10 +134,10 @@ def compute_metrics(episodes: Sequence[EpisodeRecord]) -> JsonObject:
         if has_success
         else [],
         "turns": len(turns),
-        "format_valid": _mean(turn.format_is_valid for turn in turns),
-        "action_valid": _mean(turn.action_is_valid for turn in turns),
-        "answer_is_example": _mean(turn.answer_is_example for turn in turns),
-        "cut": _mean(turn.finish == "length" for turn in turns),
+        "format_valid": mean_of_known(turn.format_is_valid for turn in turns),
+        "action_valid": mean_of_known(turn.action_is_valid for turn in turns),
+        "answer_is_example": mean_of_known(turn.answer_is_example for turn in turns),
+        "cut": mean_of_known(turn.finish == "length" for turn in turns),
         "prompt_tokens": sum(turn.prompt_tokens for turn in turns),
         "completion_tokens": sum(turn.completion_tokens for turn in turns),
     }
@@ -138,18 +159,19 @@ def round_interval(interval: Interval) -> list[float]:
     return [round_value(bound) for bound in interval]
 
 
-def _clusters(episodes: Iterable[EpisodeRecord], name: str) -> list[list[float]]:
+def group_by_instance(episodes: Iterable[Outcome], name: str) -> list[list[float]]:
+    """Return a metric by instance; an episode without it counts 0."""
     clusters: dict[int, list[float]] = {}
     for episode in episodes:
         clusters.setdefault(episode.index, []).append(float(getattr(episode, name) or 0))
     return list(clusters.values())
 
 
-def _estimate(episodes: Sequence[EpisodeRecord], name: Literal["success", "score"]) -> JsonObject:
+def estimate_metric(episodes: Sequence[Outcome], name: Literal["success", "score"]) -> JsonObject:
     """Return a metric and its interval, None where no episode has it."""
     if all(getattr(episode, name) is None for episode in episodes):
         return {name: None, f"{name}_interval": None}
-    estimate = mean_estimate(_clusters(episodes, name))
+    estimate = mean_estimate(group_by_instance(episodes, name))
     return {
         name: round_value(estimate.value),
         f"{name}_interval": round_interval(estimate.interval),
@@ -159,11 +181,12 @@ def _estimate(episodes: Sequence[EpisodeRecord], name: Literal["success", "score
 def _repeats(episodes: Sequence[EpisodeRecord]) -> JsonObject:
     """Return mean@k for the largest possible k, and pass@k and pass^k for k = 1, 2, 4 ..."""
     counts = [
-        (len(cluster), int(sum_in_order(cluster))) for cluster in _clusters(episodes, "success")
+        (len(cluster), int(sum_in_order(cluster)))
+        for cluster in group_by_instance(episodes, "success")
     ]
     fewest = min(scored for scored, _ in counts)
     ks = [1 << power for power in range(fewest.bit_length())]
-    means = [mean_at_k(cluster, fewest) for cluster in _clusters(episodes, "success")]
+    means = [mean_at_k(cluster, fewest) for cluster in group_by_instance(episodes, "success")]
     overall = mean_over_instances(means)
     repeats: JsonObject = {"mean_at_k": {str(fewest): overall and round_value(overall.value)}}
     for name, function in (("pass_at_k", pass_at_k), ("pass_hat_k", pass_hat_k)):
@@ -205,7 +228,8 @@ def _by_difficulty(episodes: Sequence[EpisodeRecord]) -> list[JsonObject]:
     ]
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def mean_of_known(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are not None, rounded; None if all are."""
     listed = [value for value in values if value is not None]
     return round_value(mean(listed)) if listed else None
 

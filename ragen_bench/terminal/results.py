@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from ragen_bench.analysis import analyse
+from ragen_bench.analysis import fetch_analysis
 from ragen_bench.environments import describe_replies, reference_note
 from ragen_bench.episodes.form_rate import FormRate
 from ragen_bench.json_types import JsonObject
@@ -44,7 +44,7 @@ def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[
         summary = summarise(run, prices)
     run.write_summary(summary)
     with console.status(Text("Analysing the episodes ...")):
-        return summary, write_report(run, summary, analyse(run))
+        return summary, write_report(run, summary, fetch_analysis(run))
 
 
 def show_results(console: Console, run: RunDirectory, prices: Prices) -> JsonObject:

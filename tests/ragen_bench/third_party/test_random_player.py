@@ -14,7 +14,8 @@ from ragen_bench.models.random_player import import_random_player
 from ragen_bench.runs.checked import BadRecordError, read_record
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.specification import config_differences
-from ragen_bench.scores.summary import compute_baseline, summarise
+from ragen_bench.scores.baselines import compute_baseline
+from ragen_bench.scores.summary import summarise
 from ragen_bench.suites import register_environment
 from ragen_envs.core.instances import RandomStream
 from tests.ragen_bench.scores.pairs import compare

@@ -1,0 +1,125 @@
+"""Results that are kept between commands, in the user's cache directory.
+
+A file is used only if it has the code of this user's secret key, so that neither a broken disk nor
+another writer changes a result unnoticed. Its name is a hash of the arguments and of the code that
+computes the result, so that an edited file of the packages makes all kept results obsolete.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import sys
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import numpy as np
+
+import ragen_bench
+import ragen_envs
+from ragen_bench.json_types import Json
+from ragen_envs.core.cache_folder import cache_folder
+
+RECOMPUTE = "RAGEN_RECOMPUTE"
+"""Environment variable; with any value, nothing is read from the cache or written to it."""
+_KEY_BYTES = _CODE_BYTES = 32
+_MAX_BYTES = 1 << 26
+"""Size of the cache, above which the results written first are removed."""
+
+
+def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
+    """Return a result of JSON values from the cache, or compute and keep it.
+
+    Args:
+        kind: Name of the computation, a word.
+        arguments: Everything that the result depends on apart from the code of the packages.
+        compute: Function that returns the result.
+    """
+    key = None if os.environ.get(RECOMPUTE) else _key()
+    if key is None:
+        return compute()
+    name = json.dumps([kind, arguments, fingerprint_packages()]).encode()
+    file = cache_folder() / "results" / f"{kind}-{sha256(name).hexdigest()[:32]}"
+    if (content := _read(file)) is not None:
+        code, packed = content[:_CODE_BYTES], content[_CODE_BYTES:]
+        if hmac.compare_digest(code, _authenticate(key, name, packed)):
+            return json.loads(zlib.decompress(packed))
+        sys.stderr.write(
+            f"ragen-bench: {file} is damaged, or another program wrote it; its content is "
+            "computed again\n"
+        )
+    result = compute()
+    packed = zlib.compress(json.dumps(result).encode())
+    _write(file, _authenticate(key, name, packed) + packed)
+    return result
+
+
+def fingerprint(folder: Path) -> str:
+    """Return a hash of the names, sizes and times of the files below a folder, or of one file."""
+    files = [folder] if folder.is_file() else sorted(folder.rglob("*"))
+    stats = [
+        (str(file.relative_to(folder)), status.st_size, status.st_mtime_ns)
+        for file in files
+        if "__pycache__" not in file.parts and (status := file.stat())
+    ]
+    return sha256(json.dumps(stats).encode()).hexdigest()
+
+
+@cache
+def fingerprint_packages() -> list[str]:
+    """Return what tells versions of the code apart: the packages' files, Python and NumPy."""
+    packages = [Path(path) for path in (*ragen_envs.__path__, *ragen_bench.__path__)]
+    return [*map(fingerprint, packages), sys.version, np.__version__]
+
+
+def _key() -> bytes | None:
+    """Return the secret key of this user, made at the first use; None if it cannot be kept."""
+    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    file = Path(home) / "ragen" / "cache.key"
+    with suppress(OSError):
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(opened, "wb") as new:
+                new.write(os.urandom(_KEY_BYTES))
+        key = file.read_bytes()
+        return key if len(key) == _KEY_BYTES else None
+    return None
+
+
+def _authenticate(key: bytes, name: bytes, packed: bytes) -> bytes:
+    return hmac.digest(key, sha256(name).digest() + packed, "sha256")
+
+
+def _read(file: Path) -> bytes | None:
+    with suppress(OSError):
+        if file.is_file() and file.stat().st_size <= _MAX_BYTES:
+            return file.read_bytes()
+    return None
+
+
+def _write(file: Path, content: bytes) -> None:
+    """Write a file if the disk permits it, and remove the oldest ones above the maximum size."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with NamedTemporaryFile(dir=file.parent, prefix=".", delete=False) as draft:
+            draft.write(content)
+        Path(draft.name).replace(file)
+        kept = [(status.st_mtime_ns, status.st_size, each) for each, status in _statuses(file)]
+        total = sum(size for _, size, _ in kept)
+        for _, size, each in sorted(kept):
+            if total <= _MAX_BYTES:
+                return
+            each.unlink(missing_ok=True)
+            total -= size
+
+
+def _statuses(file: Path) -> list[tuple[Path, os.stat_result]]:
+    return [(each, each.stat()) for each in file.parent.iterdir() if each.is_file()]

@@ -1,0 +1,157 @@
+"""Baselines: the random player and the oracle, on the instances of a run.
+
+The episodes of this package's environments on val and test are shipped, see
+`scripts/build_baselines.py`; others are played once and kept in the user's cache.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import astuple
+from functools import lru_cache, partial
+
+from ragen_bench.cache import fetch, fingerprint
+from ragen_bench.environments import find_source
+from ragen_bench.episodes.episode import Task
+from ragen_bench.episodes.runner import play
+from ragen_bench.json_types import Json, JsonObject
+from ragen_bench.models import Model, Sampling
+from ragen_bench.models.random_player import RandomPlayer
+from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.opponents.opponent import pair_with_rule
+from ragen_bench.runs.schema import Indices
+from ragen_bench.runs.specification import spec_hash
+from ragen_bench.scores.metrics import (
+    estimate_metric,
+    group_by_instance,
+    mean_of_known,
+    round_value,
+)
+from ragen_bench.scores.outcomes import SAMPLES, PlayedOutcome, Player, find_shipped, order_by_end
+from ragen_bench.suites import make_env, plays
+from ragen_envs.core.instances import Split
+from ragen_envs.core.sealed import open_key
+from ragen_envs.core.sums import sum_in_order
+
+_SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
+_PATIENCE = 2.0
+"""Seconds of playing after which a line says so."""
+
+
+def compute_baseline(
+    player: Player,
+    env: str,
+    split: Split,
+    indices: Indices,
+    random_player: RandomPlayer | None = None,
+    draw: str = "",
+) -> JsonObject | None:
+    """Return the metrics of a scripted player on instances of a split.
+
+    `ceiling` is the best player's expected score, exact or estimated with a reference player, see
+    `find_reference`. The oracle's `score` is one sample of it. The result is None for a third-party
+    environment without an oracle, or without legal actions for the random player, unless it has the
+    given random player. `draw` is the key of the drawn split.
+    """
+    if not plays(player, env, random_player is not None):
+        return None
+    # The instances of a sealed split depend on the key.
+    key_hash = open_key() if split == "sealed" else ""
+    return deepcopy(_baseline(player, env, split, indices, random_player, key_hash, draw))
+
+
+def compute_floor_and_ceiling(
+    env: str, split: Split, indices: Sequence[int], draw: str = ""
+) -> tuple[float, float]:
+    """Return the random player's mean score and the best player's expected score."""
+    found = _find_outcomes("random", env, split, tuple(indices), None, draw)
+    floor = sum_in_order(outcome.score or 0.0 for outcome in found) / len(found)
+    return floor, _ceiling(found)
+
+
+@lru_cache(maxsize=256)
+def _baseline(  # every argument affects the metrics
+    player: Player,
+    env: str,
+    split: Split,
+    indices: Indices,
+    random_player: RandomPlayer | None,
+    _key_hash: str,
+    draw: str,
+) -> JsonObject:
+    found = _find_outcomes(player, env, split, tuple(indices), random_player, draw)
+    scores = [score for scores in group_by_instance(found, "score") for score in scores]
+    has_score = any(outcome.score is not None for outcome in found)
+    success = estimate_metric(found, "success")
+    return {
+        "episodes": len(found),
+        **success,
+        "score": mean_of_known(scores) if has_score else None,
+        **(
+            {"return": mean_of_known(outcome.episode_return for outcome in found)}
+            if success["success"] is None
+            else {}
+        ),
+        "ceiling": round_value(_ceiling(found)),
+    }
+
+
+def _ceiling(outcomes: Sequence[PlayedOutcome]) -> float:
+    return sum_in_order(outcome.ceiling or 0.0 for outcome in outcomes) / len(outcomes)
+
+
+def _find_outcomes(
+    player: Player,
+    env: str,
+    split: Split,
+    indices: tuple[int, ...],
+    random_player: RandomPlayer | None,
+    draw: str,
+) -> list[PlayedOutcome]:
+    """Return a player's episodes in the order in which they end."""
+    if shipped := find_shipped(player, env, split):
+        return order_by_end(shipped, indices)
+
+    def compute() -> list[PlayedOutcome]:
+        return play_outcomes(player, env, split, indices, random_player, draw)
+
+    # Inspect asks for thousands of single instances, each faster to play than to keep.
+    if len(indices) == 1:
+        return compute()
+    source, named = find_source(env), random_player
+    arguments: Json = {
+        "player": player,
+        "environment": [env, spec_hash(env, split, "plain")],
+        "source": fingerprint(source) if source else None,
+        "instances": [split, open_key() if split == "sealed" else "", draw, *indices],
+        "random_player": [named.name, {**named.identity}] if named else None,
+    }
+    found = fetch("baseline", arguments, lambda: [astuple(outcome) for outcome in compute()])
+    return [PlayedOutcome(*values) for values in found]
+
+
+def play_outcomes(
+    player: Player,
+    env: str,
+    split: Split,
+    indices: Sequence[int],
+    random_player: RandomPlayer | None = None,
+    draw: str = "",
+) -> list[PlayedOutcome]:
+    """Play a player's episodes, which are the same in every process; report long ones."""
+    model: Model = RandomModel(random_player) if player == "random" else OracleModel()
+    tasks = [Task(env, split, index, sample) for index in indices for sample in range(SAMPLES)]
+    begin, outcomes, is_reported = time.monotonic(), [], False
+    # Scripted players read the environment, so their conversations need no history.
+    make = partial(make_env, draw=draw)
+    for ended in play(tasks, pair_with_rule(model, env), _SAMPLING, "plain", 0, make=make):
+        if record := ended.record:
+            values = record.success, record.score, record.ceiling, record.episode_return
+            outcomes.append(PlayedOutcome(record.index, record.sample, *values, len(record.turns)))
+        if not is_reported and time.monotonic() - begin > _PATIENCE:
+            is_reported = True
+            sys.stderr.write(f"Playing {len(tasks):,} episodes of {player} in {env}, once ...\n")
+    return outcomes

@@ -1,0 +1,89 @@
+"""Shipped and kept baselines are those that a player would reach now."""
+
+import pytest
+
+from ragen_bench import cache
+from ragen_bench.scores import baselines, outcomes
+from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling, play_outcomes
+from ragen_bench.scores.outcomes import PLAYERS, find_shipped, order_by_end, pack_file, unpack_file
+from ragen_bench.suites import held_out_size
+from ragen_envs.core.instances import SHIPPED_SPLITS
+from ragen_envs.registration import IDS
+from tests.cases import first_fast
+
+LAKE = "ragen/FrozenLake-v0"
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    monkeypatch.delenv(cache.RECOMPUTE)
+    monkeypatch.setenv("RAGEN_CACHE", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    baselines._baseline.cache_clear()
+
+
+@pytest.fixture
+def unplayable(monkeypatch):
+    """Make every attempt to play a baseline fail."""
+    monkeypatch.setattr(baselines, "play", lambda *_, **__: pytest.fail("a baseline was played"))
+    baselines._baseline.cache_clear()
+
+
+@pytest.mark.parametrize("split", SHIPPED_SPLITS)
+@pytest.mark.parametrize("env", IDS)
+def test_shipped_episodes_are_those_of_the_present_game(env, split):
+    for player in PLAYERS:
+        shipped = find_shipped(player, env, split)
+        assert len(shipped) == 16 * held_out_size(env)
+        # Few instances are fewer than there are slots, so the order of all ends is seen below.
+        assert order_by_end(shipped, [2, 0]) == play_outcomes(player, env, split, [2, 0])
+
+
+@pytest.mark.parametrize("env", first_fast([LAKE, "ragen/Sokoban-v0", "ragen/Mastermind-v0"]))
+def test_shipped_episodes_end_in_the_order_in_which_they_are_played(env):
+    indices = range(1, 24)
+    found = order_by_end(find_shipped("random", env, "test"), indices)
+    assert found == play_outcomes("random", env, "test", indices)
+    assert [each.index for each in found] != sorted(each.index for each in found)
+
+
+def test_shipped_baselines_are_not_played(unplayable):
+    assert compute_baseline("random", LAKE, "test", range(256))["success"] == 0.145508
+    floor, ceiling = compute_floor_and_ceiling(LAKE, "test", [5, 9])
+    assert 0 <= floor < ceiling < 1
+
+
+def test_another_game_under_the_same_id_is_played(monkeypatch):
+    baselines._baseline.cache_clear()
+    monkeypatch.setattr(outcomes, "spec_hash", lambda *_: "of another version")
+    played = []
+    play = baselines.play
+    monkeypatch.setattr(baselines, "play", lambda *a, **k: played.append(a) or play(*a, **k))
+    assert compute_baseline("random", LAKE, "test", range(2))["episodes"] == 32
+    assert len(played) == 1
+
+
+def test_a_damaged_shipped_file_is_replaced_by_play_with_a_line(monkeypatch, tmp_path, capsys):
+    env = "ragen/Bandit-v0"
+    splits = {"test": {player: find_shipped(player, env, "test") for player in PLAYERS}}
+    _, content = pack_file(env, splits)
+    assert unpack_file(content)["test"] == outcomes._read(env)["test"]
+    expected = compute_baseline("random", env, "test", range(3))
+    monkeypatch.setattr(outcomes, "FOLDER", tmp_path)
+    outcomes._read.cache_clear()
+    baselines._baseline.cache_clear()
+    (tmp_path / "Bandit-v0.json.xz").write_bytes(content[:-1] + b"?")
+    try:
+        assert compute_baseline("random", env, "test", range(3)) == expected
+        assert "Bandit-v0.json.xz is missing or damaged" in capsys.readouterr().err
+    finally:
+        outcomes._read.cache_clear()
+
+
+def test_other_baselines_are_kept_between_commands(kept, monkeypatch):
+    first = compute_baseline("random", LAKE, "train", range(3))
+    both = compute_floor_and_ceiling(LAKE, "train", range(3))
+    monkeypatch.setattr(baselines, "play", lambda *_, **__: pytest.fail("a baseline was played"))
+    baselines._baseline.cache_clear()
+    assert compute_baseline("random", LAKE, "train", range(3)) == first
+    assert compute_floor_and_ceiling(LAKE, "train", range(3)) == both
