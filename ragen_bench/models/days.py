@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 
+from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 
 CLOCK = "strftime_now"
@@ -17,6 +18,14 @@ _DATE = re.compile(rf"{CLOCK}\(\s*(['\"])(.*?)\1\s*\)")
 def today() -> str:
     """Return the date here, in ISO format."""
     return datetime.now().astimezone().date().isoformat()
+
+
+def is_day(day: object) -> bool:
+    """Return whether a value is a date in ISO format."""
+    try:
+        return isinstance(day, str) and bool(datetime.fromisoformat(day))
+    except ValueError:
+        return False
 
 
 def format_day(day: str) -> Callable[[str], str]:
@@ -31,6 +40,11 @@ def write_day(template: str, day: str) -> str:
 
 
 def read_day(identity: JsonObject) -> str | None:
-    """Return the day of a recorded run, or None if its template writes none."""
+    """Return the day of a recorded run, or None if its template writes none.
+
+    UserError if it is not a date.
+    """
     day = identity.get("date")
-    return day if isinstance(day, str) else None
+    if day is not None and not is_day(day):
+        raise UserError("the run's date is not a date, as 2026-01-31; choose another --out")
+    return day

@@ -127,7 +127,7 @@ def test_a_run_is_that_of_one_process(typed, warm, tmp_path, capsys):
     # Rows are packed in the one and padded in the other, the reference's included.
     packed = {**settings, "cluster": {"packing": "on"}}
     recipe, out = write(packed, warm, tmp_path), tmp_path / "run"
-    code, said, errors = typed("verl", recipe, "--out", out)
+    code, said, errors = typed("verl", recipe, "--trust", "--out", out)
     assert (code, errors) == (0, "")
     assert "Iteration 1: held-out success 0." in said
     assert said.endswith(f"Models  {out}/best, {out}/final\n")
@@ -145,7 +145,7 @@ def test_a_run_is_that_of_one_process(typed, warm, tmp_path, capsys):
     assert "iteration" in (out / "report.html").read_text()
     # Another number of processes has other shards: it is said, and the run stays as it is.
     more = ("cluster.processes=2", "iterations=4")
-    assert main(["verl", str(recipe), *more, "--out", str(out)]) == 2
+    assert main(["verl", str(recipe), *more, "--trust", "--out", str(out)]) == 2
     assert "is a run of another recipe (recipe.cluster.processes" in capsys.readouterr().err
 
 

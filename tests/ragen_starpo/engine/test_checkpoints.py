@@ -1,4 +1,5 @@
 import random
+from random import Random
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from ragen_starpo.engine.worker import Critic, Policy
 from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
 from tests.ragen_starpo.engine.conftest import write
+from tests.ragen_starpo.files import Planted, assert_one_line, spoil, spoil_json
 
 pytestmark = pytest.mark.slow
 
@@ -69,6 +71,27 @@ def test_a_checkpoint_of_another_model_is_told_in_a_line(model_dir, tmp_path, ki
     with pytest.raises(UserError, match="is not of this model") as error:
         made(kind, model_dir).load_checkpoint(tmp_path / "point")
     assert "\n" not in str(error.value)
+
+
+def test_a_spoiled_checkpoint_is_read_or_refused_in_a_line(model_dir, tmp_path):
+    """A file of a stranger's run: JSON with other values, bytes cut out, another pickle."""
+    policy = made("policy", model_dir)
+    step(policy, 0)
+    point = tmp_path / "point"
+    policy.save_checkpoint(point)
+    files = {name: (point / name).read_bytes() for name in ("state.json", "tensors.safetensors")}
+    for seed in range(150):
+        random = Random(seed)
+        name = random.choice(list(files))
+        how = spoil_json if name == "state.json" else spoil
+        (point / name).write_bytes(how(files[name], random))
+        assert_one_line(lambda: (policy.load_checkpoint(point), step(policy, 1)), seed)
+        (point / name).write_bytes(files[name])
+    torch.save(Planted(tmp_path / "ran"), point / "tensors.safetensors")
+    torch.save(Planted(tmp_path / "ran"), point / "extra_state_world_size_1_rank_0.pt")
+    with pytest.raises(UserError, match="is not of this model and these settings"):
+        policy.load_checkpoint(point)
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("tied", [False, True])

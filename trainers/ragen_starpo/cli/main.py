@@ -37,7 +37,7 @@ class Recipes(Command):
 
         console = plain_console()
         if self.recipe:
-            settings = read_recipe(self.recipe, self.settings).as_json()
+            settings = read_recipe(self.recipe, self.settings, trust=True).as_json()
             console.print(as_toml(settings), end="", soft_wrap=True)
             return 0
         table = Table(box=None, pad_edge=False)

@@ -80,6 +80,7 @@ class TrainingCommand(Command):
         ),
     ] = ()
     out: Annotated[Path, Option("DIR", "directory of the run")]
+    trust: Annotated[bool, Option(None, "run the code that the recipe's file names")] = False
     tensorboard: Annotated[bool, Option(None, "write event files into DIR/tensorboard")] = False
     wandb: Annotated[
         bool,
@@ -114,7 +115,7 @@ class Local(TrainingCommand):
         import_transformers()
         from ragen_starpo.local.train import train
 
-        recipe = read_recipe(self.recipe, self.settings)
+        recipe = read_recipe(self.recipe, self.settings, trust=self.trust)
         check_one_process(recipe.cluster)
         model = model_folder(recipe.model)
         with self.print_progress(recipe):
@@ -137,7 +138,7 @@ class Verl(TrainingCommand):
         from ragen_starpo.recipes.recipe import read_recipe
 
         settings, overrides = split_settings(self.settings)
-        recipe = read_recipe(self.recipe, settings)
+        recipe = read_recipe(self.recipe, settings, trust=self.trust)
         device_of(recipe.cluster, self.ray_address)  # before a model is downloaded
         model = model_folder(recipe.model)
         with self.print_progress(recipe, status="starting Ray"):

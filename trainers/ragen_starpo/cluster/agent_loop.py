@@ -32,6 +32,9 @@ from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
 from ragen_starpo.rollout.selection import LOG, Ended, FailedEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenSequence, TokenTrajectory
 
+SUCCESS = {"status": "success"}
+"""Tag of a finished row in verl's queue."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -77,7 +80,7 @@ class Player:
                 keys=list(rows),
                 partition_id=partition,
                 fields=list_of_dict_to_tensordict(list(rows.values())),
-                tags=[{"status": "success"}] * len(rows),
+                tags=[SUCCESS] * len(rows),
             )
         except Exception:  # noqa: BLE001 - logged, and the group is reported as failed
             LOG.exception("group %s", group.uid)
@@ -206,8 +209,10 @@ def recipe_of_text(text: str) -> Recipe:
 @functools.cache
 def _episode_factory(recipe: str, model_dir: str, day: str | None) -> EpisodeFactory:
     """Return the tokenizer and environments of all episodes of this process."""
-    tokenizer = AutoTokenizer.from_pretrained(model_dir, padding_side="left")
-    config = AutoConfig.from_pretrained(model_dir)
+    tokenizer = AutoTokenizer.from_pretrained(
+        model_dir, padding_side="left", trust_remote_code=False
+    )
+    config = AutoConfig.from_pretrained(model_dir, trust_remote_code=False)
     context = getattr(config.get_text_config(decoder=True), "max_position_embeddings", None)
     # As transformers reads them from the folder.
     eos = config.eos_token_id

@@ -5,9 +5,12 @@ verl's platform is chosen before this module is imported: verl reads the device 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from tensordict import NonTensorData, TensorDict
 from torch import Tensor
@@ -23,10 +26,11 @@ from verl.workers.engine.fsdp.transformer_impl import (
     FSDPEngineWithValueHead,
 )
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, described
+from ragen_starpo.cluster.ray_session import environment
 from ragen_starpo.cluster.rows import places_to_score
 from ragen_starpo.engine.adapters import Kind, adapt, merged_weights
-from ragen_starpo.engine.backend import HEAD_WEIGHTS, isolate_rng
+from ragen_starpo.engine.backend import BAD_FILE, HEAD_WEIGHTS, isolate_rng
 from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.output_layer import OutputLayer
 from ragen_starpo.engine.quiet import prints_logged
@@ -40,6 +44,14 @@ _SUPPORTED = {
     "use_liger": False,
 }
 """Settings of verl's models and engines that must keep these values."""
+_PARTS = ("model", "optim", "extra_state")
+"""Files of a checkpoint, of each process."""
+_WEIGHTS_ONLY = {"TORCH_FORCE_WEIGHTS_ONLY_LOAD": "1", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "0"}
+_ARRAYS: list[Any] = [
+    *(np.ndarray, np.dtype, type(np.dtype("uint32"))),
+    np.empty(0).__reduce__()[0],  # NumPy's function that makes an array, wherever it is
+]
+"""Types of NumPy's random state, in addition to PyTorch's own types."""
 
 
 class _EngineFixes:
@@ -84,6 +96,30 @@ class _EngineFixes:
         with isolate_rng():
             torch.manual_seed(self.engine_config.seed)
             super()._build_model_optimizer()  # type: ignore[misc]
+
+    def load_checkpoint(self, local_path: str, *given: Any, **named: Any) -> None:
+        """Read verl's files as data; UserError if they are missing, name code or do not fit.
+
+        verl would unpickle them, and so run any code in them.
+        """
+        ranks, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
+        for part in _PARTS:
+            file = Path(local_path) / f"{part}_world_size_{ranks}_rank_{rank}.pt"
+            if not file.is_file():
+                raise UserError(f"there is no file {file}; choose another --out")
+        try:
+            with environment(_WEIGHTS_ONLY), torch.serialization.safe_globals(_ARRAYS):
+                super().load_checkpoint(local_path, *given, **named)  # type: ignore[misc]
+        except pickle.UnpicklingError as error:
+            raise UserError(
+                f"the checkpoint in {local_path!r} names code, which is not run, or is torn; "
+                "choose another --out"
+            ) from error
+        except BAD_FILE as error:
+            raise UserError(
+                f"the checkpoint in {local_path!r} is not of this model and these settings: "
+                f"{described(error)}; choose another --out"
+            ) from error
 
     def get_per_tensor_param(self, **_: object) -> tuple[Iterator[tuple[str, Tensor]], None]:
         """Return all weights for the sampling engine, with adapters merged."""

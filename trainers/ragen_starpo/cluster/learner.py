@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import ray
@@ -47,27 +46,6 @@ class QueuedRollouts(Rollouts):
     """The rollouts of an iteration, and the rows of the kept ones in verl's queue, in order."""
 
     rows: KVBatchMeta
-
-    def save(self, file: Path) -> None:
-        """Write them with their rows, which stay in the queue."""
-        keys, partition = self.rows.keys, self.rows.partition_id
-        fields = tq.kv_batch_get(keys=keys, partition_id=partition) if keys else None
-        torch.save((self, fields), file)
-
-
-def load_rollouts(file: Path) -> QueuedRollouts:
-    """Return the rollouts of a file, and put their rows in the queue again.
-
-    The file is unpickled: load only files that you wrote yourself.
-    """
-    rollouts: QueuedRollouts
-    rollouts, fields = torch.load(file, weights_only=False)
-    rows = rollouts.rows
-    if rows.keys:
-        tq.kv_batch_put(
-            keys=rows.keys, partition_id=rows.partition_id, fields=fields, tags=rows.tags
-        )
-    return rollouts
 
 
 @dataclass

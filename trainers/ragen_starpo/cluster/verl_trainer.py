@@ -21,8 +21,9 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.models.chat import uses_day
 from ragen_starpo.cluster import hf_engine, vllm_replica
 from ragen_starpo.cluster.agent_loop import Group, recipe_of_text
+from ragen_starpo.cluster.ahead import read_rollouts, write_rollouts
 from ragen_starpo.cluster.group_sampler import GroupSampler
-from ragen_starpo.cluster.learner import Learner, QueuedModels, QueuedRollouts, load_rollouts
+from ragen_starpo.cluster.learner import Learner, QueuedModels, QueuedRollouts
 from ragen_starpo.cluster.names import TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
@@ -41,7 +42,7 @@ _WORKERS = {
     Role.ActorRolloutRef: PolicyWorker,
     Role.Critic: TrainedWorker,
 }
-_AHEAD = "ahead.pt"
+_AHEAD = "ahead.json"
 """File of a checkpoint with the next iteration's rollouts, if they were played ahead."""
 
 
@@ -145,7 +146,7 @@ class VerlTrainer(PPOTrainerSync):
         for name, group in self._groups():
             group.save_checkpoint(str(folder / name), None, self.global_steps)
         if self._next is not None:
-            self._next.save(folder / _AHEAD)
+            write_rollouts(folder / _AHEAD, self._next)
 
     def load_checkpoint(self, folder: Path) -> None:
         """Continue from a checkpoint; UserError if it has another number of processes."""
@@ -160,7 +161,7 @@ class VerlTrainer(PPOTrainerSync):
                 )
             group.load_checkpoint(str(folder / name))
         if (folder / _AHEAD).is_file():
-            self._next = load_rollouts(folder / _AHEAD)
+            self._next = read_rollouts(folder / _AHEAD)
         self.checkpoint_manager.update_weights(self.global_steps)
 
     @property

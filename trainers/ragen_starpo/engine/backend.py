@@ -22,6 +22,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForTokenClassification
 
 from ragen_bench.errors import UserError, described
+from ragen_bench.reading import parse_json, read_bytes
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_starpo.engine.adapters import HEAD, Kind, adapt, merged_weights
 from ragen_starpo.engine.computing import Computing, device_here
@@ -37,6 +38,11 @@ HEAD_WEIGHTS = frozenset({f"{HEAD}.weight", f"{HEAD}.bias"})
 _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _STATE, _TENSORS = "state.json", "tensors.safetensors"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
+BAD_FILE = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, OSError),
+    *(RuntimeError, TypeError, ValueError),
+)
+"""Errors of a checkpoint whose values have other types, names, sizes or numbers."""
 
 
 class Backend:
@@ -149,28 +155,32 @@ class Backend:
 
     def load_checkpoint(self, folder: Path) -> None:
         """Restore a checkpoint and the global random states; see `Policy.load_checkpoint`."""
-        if not (folder / _STATE).is_file():
-            raise UserError(f"no checkpoint in {str(folder)!r}: it has no {_STATE}")
+        for name in (_STATE, _TENSORS):
+            if not (folder / name).is_file():
+                raise UserError(f"no checkpoint in {str(folder)!r}: it has no {name}")
         try:
-            state = json.loads((folder / _STATE).read_text("utf-8"))
+            state: Any = parse_json(read_bytes(folder / _STATE))
             tensors = load_file(folder / _TENSORS)
+            if type(state["steps"]) is not int or state["steps"] < 0:
+                raise ValueError(f"steps is {state['steps']!r}")
             weights = {n: tensors.pop(f"weight/{n}") for n in self._weights}
             if others := sorted(name for name in tensors if name.startswith("weight/")):
                 raise ValueError(f"it also has {others[0].removeprefix('weight/')}")
             with torch.no_grad():
                 for name, weight in self._weights.items():
-                    if weights[name].shape != weight.shape:
-                        raise ValueError(f"{name} has the shape {list(weights[name].shape)}")
-                    weight.copy_(weights[name])
+                    weight.copy_(_check_shape(name, weights[name], weight))
             self._optimiser.state.clear()
             for name, weight in self._weights.items():
                 if steps := state["optimiser_steps"].get(name):
-                    moments = {m: tensors[f"{m}/{name}"].to(self.device) for m in _MOMENTS}
+                    moments = {
+                        m: _check_shape(m, tensors[f"{m}/{name}"], weight).to(weight)
+                        for m in _MOMENTS
+                    }
                     count = torch.tensor(float(steps), device=self.device)
                     self._optimiser.state[weight] = {"step": count, **moments}
             self._steps = state["steps"]
             _set_random_states(state, tensors)
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        except (*BAD_FILE, SafetensorError) as error:
             raise UserError(
                 f"the checkpoint in {str(folder)!r} is not of this model and these settings: "
                 f"{described(error)}"
@@ -234,6 +244,13 @@ def _load(kind: Kind, model_dir: Path, lora: LoraSettings | None, attention: str
     else:
         module = load_weights(AutoModelForCausalLM, str(model_dir), config, frozenset())
     return module if lora is None else adapt(module, lora, kind)
+
+
+def _check_shape(name: str, tensor: Tensor, like: Tensor) -> Tensor:
+    """Return a tensor of a file, or raise ValueError if another has another shape."""
+    if tensor.shape != like.shape or not tensor.is_floating_point():
+        raise ValueError(f"{name} has the shape {list(tensor.shape)} and type {tensor.dtype}")
+    return tensor
 
 
 def _set_random_states(state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

@@ -12,15 +12,24 @@ from pathlib import Path
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.prompt import prompt_hash
-from ragen_bench.reading import count_line_ends, read_text
+from ragen_bench.reading import count_line_ends
 from ragen_bench.runs.atomic import replacing_folder, write_text
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.runs.json_lines import append, numbered, read_whole, to_line, write_whole
+from ragen_bench.runs.json_lines import append, read_whole, to_line, write_whole
 from ragen_bench.runs.provenance import machine, versions
 from ragen_bench.runs.schema import SCHEMA, EpisodeRecord, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
 from ragen_envs.core.protocol import ResponseFormat
+from ragen_starpo.local.run_files import (
+    DATE,
+    DRIVER,
+    START,
+    check_files,
+    read_driver,
+    read_lines,
+    read_start,
+)
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import EnvironmentSettings
@@ -34,9 +43,6 @@ except ImportError as missing:
 
 _SCHEMA = 1
 _RECIPE = "recipe.json"
-_DRIVER = "driver.txt"
-_START = "start.json"
-_DATE = "date"
 MEMORY = "memory.jsonl"
 
 
@@ -86,8 +92,7 @@ class TrainingDirectory:
         """
         checkpoints, done = _checkpoints(self.path), iterations_done(self.path)
         if checkpoints:
-            file = checkpoints[done] / _DRIVER
-            there = read_text(file).strip() if file.exists() else "(another version)"
+            there = read_driver(checkpoints[done])
             if there != driver:
                 raise UserError(
                     f"{self.path} was started by ragen-train {there}; continue with that, or "
@@ -110,50 +115,47 @@ class TrainingDirectory:
         """Give an empty folder for the checkpoint of a driver, and keep the latest two."""
         with replacing_folder(self.path / "checkpoints" / _name(done)) as draft:
             yield draft
-            (draft / _DRIVER).write_text(driver + "\n", encoding="utf-8")
+            (draft / DRIVER).write_text(driver + "\n", encoding="utf-8")
         checkpoints = _checkpoints(self.path)
         kept = {checkpoints[number] for number in sorted(checkpoints)[-2:]}
         for folder in set((self.path / "checkpoints").iterdir()) - kept:
-            shutil.rmtree(folder)
+            if folder.is_dir():
+                shutil.rmtree(folder)
 
     def start(self) -> dict[str, float]:
         """Return the held-out metrics of the initial model; empty if there are none."""
-        return {name: value for name, value in self._started().items() if name != _DATE}
+        return {name: value for name, value in read_start(self.path).items() if name != DATE}
 
     def write_start(self, metrics: Mapping[str, float]) -> None:
         """Record the held-out metrics of the initial model."""
-        date = {name: value for name, value in self._started().items() if name == _DATE}
-        write_whole(self.path / _START, {**metrics, **date})
+        date = {name: value for name, value in read_start(self.path).items() if name == DATE}
+        write_whole(self.path / START, {**metrics, **date})
 
     def record_day(self, day: str | None) -> None:
         """Record the date of all prompts, unless an earlier process did; None for no date."""
-        started = self._started()
-        if day is not None and _DATE not in started:
-            write_whole(self.path / _START, {**started, _DATE: day})
-
-    def _started(self) -> JsonObject:
-        file = self.path / _START
-        return read_whole(file) if file.exists() else {}
+        started = read_start(self.path)
+        if day is not None and DATE not in started:
+            write_whole(self.path / START, {**started, DATE: day})
 
     def append(self, name: str, line: JsonObject) -> None:
         """Add a line to a file of lines; UserError if it cannot be written."""
         append(self.path / name, line)
 
     def lines(self, name: str) -> Iterator[JsonObject]:
-        """Yield the complete lines of a file; a torn last one is skipped."""
-        for _, line in numbered(self.path / name):
-            yield line
+        """Yield the complete lines of a file, see `read_lines`."""
+        return read_lines(self.path / name)
 
 
 def recorded_day(path: Path) -> str | None:
     """Return the date of a run's prompts, whose directory need not exist; None without one."""
-    file = path / _START
-    return read_whole(file).get(_DATE) if file.exists() else None
+    day: str | None = read_start(path).get(DATE)
+    return day
 
 
 def check_run(path: Path, recipe: Recipe) -> None:
     """Raise UserError if a directory, which need not exist, cannot hold a recipe's run."""
     check_place(path)
+    check_files(path)
     settings = _settings(recipe)
     if not (path / _RECIPE).exists():
         if path.exists() and any(path.iterdir()):
@@ -197,7 +199,7 @@ def _checkpoints(path: Path) -> dict[int, Path]:
 def _iterations(path: Path) -> dict[int, Path]:
     """Return folders that are named after an iteration, by its number."""
     folders = path.glob(_name(0).replace("0", "[0-9]"))
-    return {int(folder.name.partition("_")[2]): folder for folder in folders}
+    return {int(folder.name.partition("_")[2]): folder for folder in folders if folder.is_dir()}
 
 
 def _name(number: int) -> str:

@@ -145,6 +145,12 @@ class Recipe:
         """The critic's adapters; None to train all of its weights."""
         return self.lora if self.lora and self.lora.critic else None
 
+    def find_code(self) -> Iterator[tuple[str, str]]:
+        """Yield the settings that name code, and the code: MODULE:FUNCTION or MODULE:ID."""
+        if self.shaping.python:
+            yield "shaping.python", self.shaping.python
+        yield from (("envs", env) for env in self.envs if ":" in env)
+
     def as_json(self) -> JsonObject:
         """Return all settings, defaults included."""
         settings: JsonObject = asdict(self)
@@ -160,21 +166,30 @@ class Recipe:
 _RECIPE: TypeAdapter[Recipe] = TypeAdapter(Recipe)
 
 
-def read_recipe(place: Path | str, overrides: Sequence[str] = ()) -> Recipe:
+def read_recipe(place: Path | str, overrides: Sequence[str] = (), *, trust: bool = False) -> Recipe:
     """Read a recipe by its name.
 
     Args:
         place: A TOML file or a recipe of the package, see `files.read_settings`.
         overrides: `name=value` or `table.name=value`; the value is TOML or plain text.
+        trust: Accept a file that names code to run. Overrides may always name some.
 
     Raises:
-        UserError: The recipe does not exist, or a setting is invalid.
+        UserError: The recipe does not exist, names code, or a setting is invalid.
     """
     settings = read_settings(str(place))
     for setting in overrides:
         override(settings, setting)
     settings.setdefault("name", Path(place).name.removesuffix(".toml"))
-    return recipe_of(settings, str(place))
+    recipe = recipe_of(settings, str(place))
+    typed = {setting.partition("=")[0] for setting in overrides}
+    for name, code in recipe.find_code():
+        if not (trust or typed & {name, name.partition(".")[0]}):
+            raise UserError(
+                f"{place} runs code, {name}={code}: read that first, then add --trust (in Python, "
+                "read_recipe(..., trust=True))"
+            )
+    return recipe
 
 
 def recipe_of(settings: JsonObject, place: str) -> Recipe:
