@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import re
-import secrets
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,10 +17,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from socket import socket
 from threading import Lock
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_envs.core.local_servers import find_refusal, is_secret, new_secret
 
 MAX_REQUEST_BYTES = 100_000
 """Maximum size of a request body, in bytes; longer ones are not parsed."""
@@ -36,11 +37,9 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 
-
-_LOCAL_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.I).fullmatch
-"""Accepts any port, since the user may tunnel to another one."""
 _NO_FRAME = "frame-ancestors 'none'"
 _POLICY = f"default-src 'self'; img-src data:; {_NO_FRAME}"
 """Forbids network access, inline scripts and styles, and framing."""
@@ -60,6 +59,11 @@ class LoopbackServer(ThreadingHTTPServer):
             raise UserError(
                 f"port {port} is not available ({error.strerror}); choose another --port, 0 for any"
             ) from None
+
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
+        """Ignore clients that left before their reply."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:
@@ -81,23 +85,47 @@ class SiteServer(LoopbackServer):
         super().__init__(partial(_SiteHandler, directory=str(directory)), port)
 
 
-class _SiteHandler(SimpleHTTPRequestHandler):
+class _LocalHandler(BaseHTTPRequestHandler):
+    """Answers requests for a name of this machine, and none of another page's."""
+
+    timeout = 60  # seconds until a silent connection is closed
+    without_host: Sequence[str] = ()
+    """The Host of a request without one, which comes from no page."""
+
     def parse_request(self) -> bool:
-        # DNS rebinding: another site could resolve its name to this machine and read replies.
         if not super().parse_request():
             return False
-        if _LOCAL_HOST(self.headers.get("Host", "")):
-            return True
-        self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This is served to this machine alone.")
+        host, origin = (self.headers.get_all(name, []) for name in ("Host", "Origin"))
+        match find_refusal(host or self.without_host, origin):
+            case "host":
+                self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This is for this machine alone.")
+            case "origin":
+                self.send_error(HTTPStatus.FORBIDDEN, "This is not for other pages.")
+            case None:
+                return True
         return False
-
-    def end_headers(self) -> None:
-        # A rebuilt site must be visible at once.
-        self.send_header("Cache-Control", "no-store")
-        super().end_headers()
 
     def log_message(self, format: str, *arguments: object) -> None:
         """Keep the terminal quiet."""
+
+
+class _SiteHandler(_LocalHandler, SimpleHTTPRequestHandler):
+    def send_head(self) -> io.BytesIO | BinaryIO | None:
+        try:
+            # Not a pipe, which would never end; a path with a null is none.
+            place = Path(self.translate_path(self.path))
+            if place.is_file() or place.is_dir():
+                return super().send_head()
+        except (ValueError, OSError):
+            pass
+        self.send_error(HTTPStatus.NOT_FOUND, "There is nothing here.")
+        return None
+
+    def end_headers(self) -> None:
+        # A rebuilt site must be visible at once.
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        super().end_headers()
 
 
 class RefusedError(Exception):
@@ -131,7 +159,7 @@ class PageServer(LoopbackServer):
     def __init__(self, folder: Traversable | None, port: int = 0) -> None:
         pages = files("ragen_bench.pages")
         templates = pages / "templates"
-        self.word = secrets.token_urlsafe(16)
+        self.word = new_secret()
         shared = templates / "style", templates / "script", pages / "local_pages"
         places = (*shared, folder) if folder else ()
         self.files = {file.name: file for place in places for file in place.iterdir()}
@@ -157,11 +185,6 @@ class PageServer(LoopbackServer):
         Calls of `get` and `post` never run concurrently.
         """
 
-    def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
-        """Ignore tabs that were closed before their reply."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
-
 
 class _Reply(NamedTuple):
     content: bytes
@@ -175,18 +198,15 @@ def _json_reply(content: Mapping[str, object], status: HTTPStatus = HTTPStatus.O
     return _Reply(json.dumps(content).encode(), "application/json", status)
 
 
-class _PageHandler(BaseHTTPRequestHandler):
+class _PageHandler(_LocalHandler):
     server: PageServer
-    timeout = 60  # seconds until a silent connection is closed
+    without_host = ("localhost",)  # the secret is enough
 
     def do_GET(self) -> None:
         self._send(self._get)
 
     def do_POST(self) -> None:
         self._send(self._post)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        """Keep the terminal quiet."""
 
     def _get(self) -> _Reply:
         place = self._place()
@@ -208,8 +228,8 @@ class _PageHandler(BaseHTTPRequestHandler):
             return _json_reply(self.server.post(place, message))
 
     def _place(self) -> str:
-        before, word, place = self.path.partition(f"/{self.server.word}/")
-        if before or not word:
+        before, word, place = [*self.path.split("/", 2), "", ""][:3]
+        if before or not is_secret(word, self.server.word) or self.path.count("/") < 2:
             raise not_found()
         return place
 

@@ -146,7 +146,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):  # t
             FailedError: The environment raised an error, which the server logs.
         """
         if self._closed:
-            raise RefusedError("the session was closed because it was idle; connect again")
+            raise RefusedError("the session was idle and made room for another; connect again")
         for name in unknown:
             raise RefusedError(
                 f"reset takes seed, episode_id, index, split and noise_seed, not {name[:40]!r}"

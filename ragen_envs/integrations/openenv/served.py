@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ragen_envs.core.instances import Split
+from ragen_envs.core.local_servers import LOOPBACK
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging import Episode
@@ -17,8 +18,6 @@ OPEN_SPLITS: tuple[Split, ...] = ("train", "val", "test")
 """Default splits of a game of this suite; the sealed one must be named."""
 ENDLESS = 1 << 53
 """Reported size of an infinite split, the largest exact integer of JSON readers."""
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
-"""Names and addresses of the local machine."""
 _WAITING = 1024
 """Maximum number of pending connections; a trainer's clients connect at the same time."""
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Mapping, Sequence
 from functools import partial
-from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
-from openenv.core.env_server import ConcurrencyConfig, create_fastapi_app
+from openenv.core.env_server import ConcurrencyConfig
+from openenv.core.env_server.types import ServerMode
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ragen_envs.core.instances import Split
+from ragen_envs.core.local_servers import find_refusal
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.integrations.openenv.environment import (
     InlineEnvironment,
@@ -28,9 +29,11 @@ from ragen_envs.integrations.openenv.environment import (
     TextState,
 )
 from ragen_envs.integrations.openenv.served import FailedError, Limits, RefusedError, Served
+from ragen_envs.integrations.openenv.sessions import CLIENT, SharedServer, client_of
 
 _SHUTDOWN_SECONDS = 5
 """Maximum seconds for sessions to end at a shutdown."""
+_REFUSED = {"host": 400, "origin": 403}
 _STATUS = {RefusedError: 400, FailedError: 500}
 
 
@@ -57,7 +60,8 @@ def app(
             lacks its key.
     """
     served = env if isinstance(env, Served) else Served.of(env, splits, response_format, options)
-    application: FastAPI = create_fastapi_app(
+    application = FastAPI(title="OpenEnv Environment HTTP API", version="1.0.0")
+    server = SharedServer(
         partial(InlineEnvironment if served.ours else TextEnvironment, served),
         TextAction,
         TextObservation,
@@ -67,13 +71,11 @@ def app(
         env_name=served.name,
         state_cls=TextState,
     )
+    server.register_routes(application, os.environ.get("OPENENV_MODE", ServerMode.SIMULATION))
     application.state.limits = limits
     for kind in _STATUS:
         application.add_exception_handler(kind, _error_response)
     application.add_middleware(Guard, limits=limits)
-    application.add_middleware(
-        TrustedHostMiddleware, allowed_hosts=list(limits.hosts), www_redirect=False
-    )
     return application
 
 
@@ -89,6 +91,7 @@ def server_of(application: FastAPI) -> uvicorn.Server:
             application,
             ws_max_size=application.state.limits.max_message,
             ws_per_message_deflate=False,
+            proxy_headers=False,  # a client could name any address as its own
             timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
             log_level="warning",
         )
@@ -104,7 +107,7 @@ _POLICY, _TOO_BIG = 1008, 1009
 
 
 class Guard:
-    """ASGI middleware that enforces a server's limits, except the hosts, which Starlette checks."""
+    """ASGI middleware that enforces a server's limits, and remembers each request's client."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app, self._limits = app, limits
@@ -113,20 +116,20 @@ class Guard:
         """Serve one request or connection."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
-        elif not self._is_allowed(Headers(scope=scope)):
-            refusal = PlainTextResponse("this Origin is not allowed\n", status_code=403)
+            return
+        headers, limits = Headers(scope=scope), self._limits
+        named = (headers.getlist(name) for name in ("host", "origin"))
+        if refused := find_refusal(*named, hosts=limits.hosts, origins=limits.origins):
+            refusal = PlainTextResponse(
+                f"this {refused.title()} is not allowed\n", _REFUSED[refused]
+            )
             await refusal(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._app(scope, self._body(receive), send)
-        else:
-            await self._app(scope, self._messages(receive, send), send)
-
-    def _is_allowed(self, headers: Headers) -> bool:
-        """Return whether a request is from an allowed page, or not from a page."""
-        origin, allowed = headers.get("origin"), self._limits.origins
-        if origin is None or "*" in allowed or origin in allowed:
-            return True
-        return urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+            return
+        is_connection = scope["type"] == "websocket"
+        address = (scope.get("client") or ("",))[0]
+        CLIENT.set(client_of(address, is_connection=is_connection))
+        limited = self._messages(receive, send) if is_connection else self._body(receive)
+        await self._app(scope, limited, send)
 
     def _messages(self, receive: Receive, send: Send) -> Receive:
         """Return a receiver of messages that closes the connection beyond a limit."""

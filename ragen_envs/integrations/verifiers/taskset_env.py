@@ -13,10 +13,12 @@ from threading import Thread
 import gymnasium
 import verifiers.v1 as vf
 from aiohttp import web
+from aiohttp.typedefs import Handler
 from verifiers.v1.clients import EvalClientConfig, ModelContext
 from verifiers.v1.env import Env, RunSlot
 from verifiers.v1.utils.loaders import env_config_type, load_environment
 
+from ragen_envs.core.local_servers import find_refusal, new_secret
 from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import actions, check_step, observations, sendable
 
@@ -33,8 +35,19 @@ def _loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
+@web.middleware
+async def _refuse_pages(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse requests of pages, and those for another name than this machine's."""
+    if find_refusal(*(request.headers.getall(name, []) for name in ("Host", "Origin"))):
+        return web.json_response({"error": {"message": "this is not for pages"}}, status=403)
+    return await handler(request)
+
+
 class _ModelServer:
-    """A chat completions server; `requests` has each request's conversation, then None."""
+    """A chat completions server; `requests` has each request's conversation, then None.
+
+    Its address has a secret, which verifiers alone gets.
+    """
 
     def __init__(self) -> None:
         self.requests: SimpleQueue[Messages | None] = SimpleQueue()
@@ -54,14 +67,15 @@ class _ModelServer:
 
     async def listen(self) -> tuple[web.AppRunner, str]:
         """Start the server; return its runner, which needs a cleanup, and its address."""
-        app = web.Application(client_max_size=1 << 30)
-        app.router.add_post("/chat/completions", self._handle)
+        app = web.Application(client_max_size=1 << 30, middlewares=[_refuse_pages])
+        secret = new_secret()
+        app.router.add_post(f"/{secret}/chat/completions", self._handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
         port = runner.addresses[0][1]
-        return runner, f"http://127.0.0.1:{port}"
+        return runner, f"http://127.0.0.1:{port}/{secret}"
 
     async def _handle(self, request: web.Request) -> web.Response:
         body = await request.json()

@@ -68,6 +68,24 @@ def test_only_the_loopback_address_is_served_and_only_below_the_word(server):
                 )
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "rebound.example"}, 421),
+        ({"Host": ""}, 421),
+        ({"Origin": "https://rebound.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:1"}, 403),
+        ({"Host": "localhost:1", "Origin": "http://localhost:1"}, 200),
+        ({}, 200),
+    ],
+)
+def test_other_pages_get_nothing_even_with_the_word(server, headers, status):
+    for method, body in (("GET", None), ("POST", "1")):
+        reply, _ = ask(server, method, f"/{server.word}/state", body, **headers)
+        assert reply.status == status
+
+
 def test_no_two_servers_share_a_word(server, tmp_path):
     with Echo(tmp_path) as other:
         assert other.word != server.word

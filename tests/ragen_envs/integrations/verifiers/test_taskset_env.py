@@ -99,3 +99,22 @@ told(lambda: TasksetEnv("ragen-verifiers", env_id="user_sim"))
     assert several == (
         "ValueError: user_sim has several agents, ['assistant', 'user']; only one can be played"
     )
+
+
+def test_the_seat_of_the_model_is_for_verifiers_alone():
+    code = """
+import asyncio, httpx
+from ragen_envs.integrations.verifiers import taskset_env as module
+
+server = module._ModelServer()
+runner, url = asyncio.run_coroutine_threadsafe(server.listen(), module._loop()).result()
+server.close()
+
+def post(url, **headers):
+    body = {"messages": [], "model": "played"}
+    return httpx.post(f"{url}/chat/completions", json=body, headers=headers).status_code
+
+print(post(url.rpartition("/")[0]), post(url[:-1] + "!"), post(url))
+print(post(url, Origin="https://rebound.example"), post(url, Host="rebound.example"))
+"""
+    assert printed(code) == "404 404 400\n403 403\n"
