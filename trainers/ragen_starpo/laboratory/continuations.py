@@ -63,9 +63,8 @@ class Continuations:
 
     def _play(self, state: State, ids: Tensor, present: Tensor, answer: Tensor | None) -> Tensor:
         """Return the returns of all episodes, (N, count)."""
-        rows, tokens = ids.shape
-        slots = tokens + self.game.slots
-        cache = Cache(self.model.shape, 1, rows, slots, ids.device)
+        rows = len(ids)
+        cache = Cache(self.model.shape, rows, ids.device)
         sampler = Sampler(self.model, self.weights, cache, self.temperature)
         sampler.read(ids[None], present[None])
         of_row = torch.arange(rows).repeat_interleave(self.count)

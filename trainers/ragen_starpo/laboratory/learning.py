@@ -49,7 +49,7 @@ class AdamW:
         assert isinstance(squares, Tensor)
         norms = squares.sqrt()
         takes = takes & norms.isfinite()
-        scale = (settings.clip_grad / (norms + 1e-6)).clamp(max=1.0)
+        scale = torch.where(takes, (settings.clip_grad / (norms + 1e-6)).clamp(max=1.0), 0.0)
         # The first step has a rate of 0 where the rate warms up.
         warm = (self._steps / max(1, settings.warmup_steps)).clamp(max=1.0)
         rate = factor * settings.learning_rate * takes
@@ -60,15 +60,16 @@ class AdamW:
         counted = self._steps.clamp(min=1)
         for name, weight in self._weights.items():
             shape = (-1, *[1] * (weight.dim() - 1))
-            gradient = gradients[name] * scale.view(shape)
-            on = takes.view(shape)
+            gradient = gradients[name].nan_to_num(0.0) * scale.view(shape)
+            # A seed that takes no step keeps its state.
+            on = takes.float().view(shape)
             first, second = self._first[name], self._second[name]
-            first.copy_(torch.where(on, small * first + (1 - small) * gradient, first))
-            second.copy_(torch.where(on, large * second + (1 - large) * gradient.square(), second))
-            mean = first / (1 - small**counted).view(shape)
-            spread = (second / (1 - large**counted).view(shape)).sqrt() + 1e-8
-            step = mean / spread + settings.weight_decay * weight
-            weight -= rate.view(shape) * step
+            first.lerp_(gradient, (1 - small) * on)
+            second.mul_(1 - (1 - large) * on).addcmul_(gradient, gradient, value=1 - large)
+            spread = (second / (1 - large**counted).view(shape)).sqrt_().add_(1e-8)
+            weight.mul_(1 - rate.view(shape) * settings.weight_decay)
+            step_size = rate / (1 - small**counted)
+            weight.sub_(spread.reciprocal_().mul_(first).mul_(step_size.view(shape)))
         return norms
 
 
@@ -198,6 +199,8 @@ class Learner:
             "mask": (rollouts.mask * kept[..., None]).float(),
             "old_log_probs": rollouts.log_probs,
         } | self._find_advantages(rollouts, kept)
+        if self.reference is not None:
+            columns[REFERENCE] = self._find_reference(self.reference, rollouts)
         if noise is not None:
             columns["noise"] = noise[..., : rollouts.mask.shape[-1]]
         numbers = torch.arange(kept.shape[1], device=kept.device)[:, None]
@@ -234,9 +237,16 @@ class Learner:
     def find_values(self, rollouts: Rollouts) -> Tensor:
         """Return the critic's values of sampled tokens, (S, R, T)."""
         place, sampled = sampled_places(rollouts.mask)
-        values = self.model.value(self.critic, rollouts.ids, place) * sampled
-        column = values.new_zeros(rollouts.mask.shape).flatten(1)
-        return column.scatter_add_(1, place, values).view(rollouts.mask.shape)
+        return _spread(
+            rollouts, place, self.model.value(self.critic, rollouts.ids, place) * sampled
+        )
+
+    @torch.no_grad()
+    def _find_reference(self, reference: Weights, rollouts: Rollouts) -> Tensor:
+        """Return the reference's log-probabilities of sampled tokens, (S, R, T)."""
+        place, sampled = sampled_places(rollouts.mask)
+        log_probs, _ = self.model.score(reference, rollouts.ids, place, self.temperature)
+        return _spread(rollouts, place, log_probs * sampled)
 
     def _step(
         self, rows: Mapping[str, Tensor], takes: Tensor, critic_only: bool
@@ -258,10 +268,6 @@ class Learner:
         leaves, columns, place = self._prepare(self.weights, rows)
         temperature, settings = self.temperature, self.recipe.loss
         scores = self.model.score(leaves, rows["ids"], place, temperature)
-        if self.reference is not None:
-            with torch.no_grad():
-                found = self.model.score(self.reference, rows["ids"], place, temperature)
-                columns[REFERENCE] = found[0]
 
         def contribute(inputs: Mapping[str, Tensor]) -> Contribution:
             return policy_contribution(settings, inputs["log_probs"], inputs["entropies"], inputs)
@@ -312,6 +318,12 @@ def _differentiate(
     gradients = torch.autograd.grad(loss.sum(), list(leaves.values()))
     found = {name: torch.as_tensor(value).detach() for name, value in metrics.items()}
     return dict(zip(leaves, gradients, strict=True)), found
+
+
+def _spread(rollouts: Rollouts, place: Tensor, values: Tensor) -> Tensor:
+    """Return values of places, (S, N), as a column of rollouts, (S, R, T)."""
+    shape = rollouts.mask.shape
+    return values.new_zeros(shape).flatten(1).scatter_add_(1, place, values).view(shape)
 
 
 def take_rows(

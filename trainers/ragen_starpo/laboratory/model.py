@@ -56,35 +56,56 @@ class StackedModel:
         weights |= {name: torch.ones(seeds, width) for name in norms}
         return weights | {f"bias.{i}": torch.zeros(seeds, 3 * width) for i in layers}
 
-    def hidden(self, weights: Weights, ids: Tensor, reader: Cache | Layout) -> Tensor:
-        """Return the final hidden states of the tokens that a reader asks for, (S, N, D).
+    def fold(self, weights: Weights) -> Weights:
+        """Return the factors of all matrix products, with the gains of the norms in them.
 
-        `ids`, (S, N), are the tokens that the reader is at.
+        Rotary pairs of queries and keys, half a head apart in Qwen2, stand side by side.
+        """
+        width, size = self.shape.width, self.shape.width // self.shape.heads
+        pairs = torch.arange(2 * width).view(-1, 2, size // 2).transpose(1, 2).flatten()
+        order = torch.cat([pairs, torch.arange(2 * width, 3 * width)]).to(weights["embed"].device)
+        folded = {"embed": weights["embed"].reshape(-1, width)}
+        folded["head"] = (weights["embed"] * weights["norm"][:, None]).transpose(1, 2)
+        if "value" in weights:
+            folded["value"] = weights["norm"][..., None] * weights["value"]
+        for i in range(self.shape.layers):
+            qkv = (weights[f"norm1.{i}"][..., None] * weights[f"qkv.{i}"])[..., order]
+            bias = weights[f"bias.{i}"][:, None, order]
+            folded[f"queries.{i}"], folded[f"keys.{i}"] = qkv[..., :width], qkv[..., width:]
+            folded[f"query_bias.{i}"] = bias[..., :width]
+            folded[f"key_bias.{i}"] = bias[..., width:]
+            up = weights[f"norm2.{i}"][..., None] * weights[f"up.{i}"]
+            folded[f"gate.{i}"], folded[f"up.{i}"] = up.chunk(2, -1)
+            folded |= {name: weights[name] for name in (f"out.{i}", f"down.{i}")}
+        return folded
+
+    def hidden(self, folded: Weights, ids: Tensor, reader: Cache | Layout) -> Tensor:
+        """Return the normed final states of the tokens that a reader asks for, (S, N, D).
+
+        `ids`, (S, N), are the tokens that the reader is at, and `folded` the weights by `fold`.
         """
         seeds, width, last = len(ids), self.shape.width, self.shape.layers - 1
         first = torch.arange(seeds, device=ids.device)[:, None] * self.vocabulary
-        x = F.embedding(ids + first, weights["embed"].reshape(-1, width))
+        x = F.embedding(ids + first, folded["embed"])
         for i in range(self.shape.layers):
             normed = F.rms_norm(x, (width,), eps=_EPS)
-            # The gain of a norm is a factor of the next weights, of which there are fewer.
-            gain = weights[f"norm1.{i}"][..., None]
-            bias, qkv = weights[f"bias.{i}"][:, None], gain * weights[f"qkv.{i}"]
-            keys = torch.baddbmm(bias[..., width:], normed, qkv[..., width:])
+            keys = torch.baddbmm(folded[f"key_bias.{i}"], normed, folded[f"keys.{i}"])
             if i == last:
                 # Of the last layer only some tokens are asked for; all are read.
                 x, normed = reader.ask(x), reader.ask(normed)
-            queries = torch.baddbmm(bias[..., :width], normed, qkv[..., :width])
+            queries = torch.baddbmm(folded[f"query_bias.{i}"], normed, folded[f"queries.{i}"])
             attended = reader.attend(i, queries, keys)
-            x = torch.baddbmm(x, attended, weights[f"out.{i}"])
+            x = torch.baddbmm(x, attended, folded[f"out.{i}"])
             normed = F.rms_norm(x, (width,), eps=_EPS)
-            up = weights[f"norm2.{i}"][..., None] * weights[f"up.{i}"]
-            gate, up = torch.bmm(normed, up).chunk(2, -1)
-            x = torch.baddbmm(x, F.silu(gate) * up, weights[f"down.{i}"])
-        return F.rms_norm(x, (width,), eps=_EPS) * weights["norm"][:, None]
+            gate, up = (torch.bmm(normed, folded[f"{name}.{i}"]) for name in ("gate", "up"))
+            x = torch.baddbmm(x, F.silu(gate) * up, folded[f"down.{i}"])
+        return F.rms_norm(x, (width,), eps=_EPS)
 
-    def logits(self, weights: Weights, hidden: Tensor) -> Tensor:
-        """Return (S, N, V) logits of hidden states (S, N, D); the embedding is the output layer."""
-        return torch.bmm(hidden, weights["embed"].transpose(1, 2))
+    def log_probs(
+        self, folded: Weights, hidden: Tensor, temperature: Tensor | float = 1.0
+    ) -> Tensor:
+        """Return log-probabilities, (S, N, V), of the tokens after `hidden`, (S, N, D)."""
+        return torch.log_softmax(torch.bmm(hidden, folded["head"]) / temperature, -1)
 
     def score(
         self, weights: Weights, ids: Tensor, place: Tensor, temperature: Tensor | float = 1.0
@@ -107,13 +128,13 @@ class StackedModel:
         return layout.spread(self._predict(weights, layout, 1.0))
 
     def _predict(self, weights: Weights, layout: Layout, temperature: Tensor | float) -> Tensor:
-        logits = self.logits(weights, self.hidden(weights, layout.ids, layout))
-        return torch.log_softmax(logits / temperature, -1)
+        folded = self.fold(weights)
+        return self.log_probs(folded, self.hidden(folded, layout.ids, layout), temperature)
 
     def value(self, weights: Weights, ids: Tensor, place: Tensor) -> Tensor:
         """Return a critic's values, (S, N), before the tokens at the places of `score`."""
-        layout = Layout(self.shape, ids, place)
-        values = torch.bmm(self.hidden(weights, layout.ids, layout), weights["value"])
+        layout, folded = Layout(self.shape, ids, place), self.fold(weights)
+        values = torch.bmm(self.hidden(folded, layout.ids, layout), folded["value"])
         return values[..., 0].gather(1, layout.asked)
 
     def flops(self, tokens: int, asked: int, keys: float = 0.0) -> float:

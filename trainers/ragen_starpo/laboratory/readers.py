@@ -15,6 +15,10 @@ from torch import Tensor
 from ragen_starpo.small_model import Shape
 
 _THETA = 10_000.0
+_SPARE = 4
+"""Empty slots of a cache that grows, for the tokens of an answer."""
+_PARTS = (4, 8, 16, 32)
+"""Bounds of the numbers of queries of rows that are computed together."""
 
 
 class Layout:
@@ -32,52 +36,34 @@ class Layout:
     def __init__(self, shape: Shape, ids: Tensor, place: Tensor) -> None:
         seeds, rows, width = ids.shape
         self._heads, self._last = shape.heads, shape.layers - 1
-        self._rows = seeds * rows, width
         device, flat = ids.device, ids.flatten(1)
-        # Sums with random weights name beginnings: two have the same once in 2**64 pairs.
-        noise = torch.Generator().manual_seed(0)
-        factors = torch.randint(-(1 << 62), 1 << 62, (width,), generator=noise).to(device)
-        names = ((ids + 1) * factors).cumsum(-1).flatten(1)
+        names = name_beginnings(ids).flatten(1)
         before = (place - 1).clamp(min=0)
         end = before.new_zeros(seeds, rows).scatter_reduce(
             1, before // width, before % width, "amax"
         )
         is_read = (torch.arange(width, device=device) <= end[..., None]).flatten(1)
-        names = torch.where(is_read, names, names[:, :1])
-        ordered, order = names.sort(dim=1, stable=True)
-        is_new = torch.ones_like(ordered, dtype=torch.bool)
-        is_new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-        # The first of equal names, in the order of names and then of places.
-        start = torch.where(is_new, torch.arange(rows * width, device=device), 0).cummax(1).values
-        first = torch.empty_like(order).scatter_(1, order, order.gather(1, start))
-        is_first = torch.zeros_like(is_new).scatter_(1, first, True)
-        number = (is_first.cumsum(1) - 1).gather(1, first)
-        self._tokens = _list_places(is_first)
+        self._tokens, number = find_distinct(torch.where(is_read, names, names[:, :1]))
         self.ids = flat.gather(1, self._tokens)
-        self._places = self._tokens % width
-        self._of_row = _join(number, self._tokens.shape[1])
-        self._of_token = _join(self._tokens, rows * width)
+        turns = make_turns(shape, width, device)
+        self._turns = take(turns, self._tokens % width)
+        self._key_turns = torch.cat([self._turns, torch.ones_like(self._turns)], -1)
+        column = _join(number, self._tokens.shape[1]).view(seeds * rows, width)
+        is_first = torch.zeros_like(is_read).scatter_(1, self._tokens, True)
+        self._all = _Queries(is_first.view(-1, width), column, column, self._tokens)
         wanted = number.gather(1, before)
         is_asked = torch.zeros_like(self._tokens, dtype=torch.bool).scatter_(1, wanted, True)
         self._asked = _list_places(is_asked)
-        self.asked = (is_asked.cumsum(1) - 1).gather(1, wanted)
-        # The queries of the last layer stand in their rows, which have some of them.
+        of_asked = is_asked.cumsum(1) - 1
+        self.asked = of_asked.gather(1, wanted)
         token = self._tokens.gather(1, self._asked)
-        row, places = token // width, token % width
-        index = torch.arange(token.shape[1], device=device).minimum(is_asked.sum(1)[:, None] - 1)
-        every = torch.arange(rows, device=device).repeat(seeds, 1)
-        slot = index - torch.searchsorted(row, every).gather(1, row)
-        most = int(slot.max()) + 1
-        empty = torch.zeros(seeds, rows * most, dtype=torch.long, device=device)
-        at = row * most + slot
-        self._of_slot = _join(empty.scatter(1, at, index), token.shape[1])
-        self._slot = _join(at, rows * most)
-        last = empty.scatter(1, at, places).view(seeds * rows, 1, most, 1)
-        self._mask = torch.arange(width, device=device) <= last
+        is_query = torch.zeros_like(is_read).scatter_(1, token, True)
+        asked = _join(of_asked.gather(1, number).clamp(min=0), self._asked.shape[1])
+        self._some = _Queries(is_query.view(-1, width), asked.view(-1, width), column, token)
 
     def ask(self, x: Tensor) -> Tensor:
         """Return the columns, (S, N, D), of the tokens that the last layer is asked for."""
-        return _take(x, _join(self._asked, x.shape[1])).view(len(x), -1, x.shape[-1])
+        return take(x.flatten(0, 1), _join(self._asked, x.shape[1]).view(self._asked.shape))
 
     def spread(self, asked: Tensor) -> Tensor:
         """Return columns of the tokens asked for, (S, N, V), at each place."""
@@ -86,25 +72,54 @@ class Layout:
 
     def attend(self, layer: int, queries: Tensor, keys: Tensor) -> Tensor:
         """Return what the queries, (S, N, D), read of the keys and values, (S, N', 2 D)."""
-        heads, (rows, tokens), width = self._heads, self._rows, queries.shape[-1]
-        keys, values = keys.chunk(2, -1)
-        keys = _rotate(keys, self._places, heads)
-        k, v = (
-            _take(one, self._of_row).view(rows, tokens, heads, -1).transpose(1, 2)
-            for one in (keys, values)
-        )
-        is_last = layer == self._last
-        places = self._places.gather(1, self._asked) if is_last else self._places
-        here, back = (self._of_slot, self._slot) if is_last else (self._of_row, self._of_token)
-        q = _take(_rotate(queries, places, heads), here)
-        q = q.view(rows, -1, heads, width // heads).transpose(1, 2)
-        attended = (
-            F.scaled_dot_product_attention(q, k, v, attn_mask=self._mask)
-            if is_last
-            else F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        )
-        flat = attended.transpose(1, 2).reshape(-1, width)
-        return flat.index_select(0, back).view(queries.shape)
+        width, is_last = queries.shape[-1], layer == self._last
+        turns = self.ask(self._turns) if is_last else self._turns
+        queries = _rotate(queries, turns).view(-1, width)
+        keys = _rotate(keys, self._key_turns).view(-1, 2 * width)
+        chosen = self._some if is_last else self._all
+        attended = []
+        for of_query, of_key, mask in chosen.parts:
+            q = take(queries, of_query).view(*of_query.shape, self._heads, -1).transpose(1, 2)
+            both = take(keys, of_key).view(*of_key.shape, 2, self._heads, -1).transpose(1, 3)
+            k, v = both.unbind(2)
+            read = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            attended.append(read.transpose(1, 2).reshape(-1, width))
+        return take(torch.cat(attended), chosen.back)
+
+
+class _Queries:
+    """The queries of rows in parts, each of rows with similar numbers of queries.
+
+    Attributes:
+        parts: Of some rows the columns of queries (rows, n) and of keys (rows, n'), and which
+            queries read which keys, (rows, 1, n, n').
+        back: (S, N) the place among the parts' queries of each token that is a query.
+    """
+
+    def __init__(self, is_query: Tensor, query: Tensor, key: Tensor, tokens: Tensor) -> None:
+        """`is_query`, `query` and `key` are of the places of all rows, (S * B, T)."""
+        rows, width = is_query.shape
+        places = torch.arange(width, device=key.device)
+        counts, end = is_query.sum(1), (is_query * (places + 1)).amax(1)
+        order = torch.argsort((~is_query).long(), dim=1, stable=True)
+        slot = torch.zeros(rows * width, dtype=torch.long, device=key.device)
+        self.parts: list[tuple[Tensor, Tensor, Tensor]] = []
+        offset, least = 0, 0
+        for most in (*_PARTS, width):
+            some = ((counts > least) & (counts <= most)).nonzero()[:, 0]
+            least = most
+            if not len(some):
+                continue
+            at = order[some, : int(counts[some].max())]
+            of_query = query[some].gather(1, at)
+            of_key = key[some, : int(end[some].max())]
+            mask = places[: of_key.shape[1]] <= at[..., None]
+            self.parts.append((of_query, of_key, mask[:, None]))
+            there = is_query[some].gather(1, at)
+            numbers = offset + torch.arange(at.numel(), device=key.device).view(at.shape)
+            slot[(some[:, None] * width + at)[there]] = numbers[there]
+            offset += at.numel()
+        self.back = slot[_join(tokens, rows // len(tokens) * width)].view(tokens.shape)
 
 
 class Cache:
@@ -114,73 +129,104 @@ class Cache:
     alone. The last token of each row is asked for.
     """
 
-    def __init__(
-        self, shape: Shape, seeds: int, rows: int, capacity: int, device: torch.device
-    ) -> None:
-        size = (shape.layers, seeds * rows, shape.heads, capacity, shape.width // shape.heads)
-        self.keys, self.values = (
-            torch.zeros(size, device=device),
-            torch.zeros(size, device=device),
-        )
-        self.filled = torch.zeros(seeds * rows, capacity, dtype=torch.bool, device=device)
-        self.length = torch.zeros(seeds * rows, dtype=torch.long, device=device)
-        self._end = 0
+    def __init__(self, shape: Shape, rows: int, device: torch.device) -> None:
+        """An empty cache of the rows of all seeds."""
+        self._shape = shape
+        size = rows, shape.heads, 0, shape.width // shape.heads
+        # Keys and values of the first layer, then those of the next.
+        self.stored = [torch.empty(size, device=device) for _ in range(2 * shape.layers)]
+        self.filled = torch.zeros(rows, 0, dtype=torch.bool, device=device)
+        self.length = torch.zeros(rows, dtype=torch.long, device=device)
 
     def rows(self, index: Tensor) -> Cache:
         """Return a cache of some rows, given their numbers in all seeds, (rows,)."""
         chosen = copy(self)
-        chosen.keys, chosen.values = self.keys[:, index], self.values[:, index]
+        chosen.stored = [one.index_select(0, index) for one in self.stored]
         chosen.filled, chosen.length = self.filled[index], self.length[index]
         return chosen
 
     def begin(self, present: Tensor) -> None:
         """Reserve slots for the next tokens; `present`, (S, B, T), is False on empty ones."""
         flat = present.flatten(0, 1)
-        tokens, start = flat.shape[1], self._end
-        self._start, self._end = start, start + tokens
-        self.filled[:, start : self._end] = flat
+        tokens, start = flat.shape[1], self.filled.shape[1]
+        self.filled = torch.cat([self.filled, flat], 1)
+        end = self.filled.shape[1]
+        self._slots = slice(start, end)
+        if end > self.stored[0].shape[2]:
+            rows, heads, slots, size = self.stored[0].shape
+            room = rows, heads, end + _SPARE - slots, size
+            self.stored = [torch.cat([one, one.new_empty(room)], 2) for one in self.stored]
         counted = flat.cumsum(1)
-        self._places = self.length[:, None] + (counted - 1).clamp(min=0)
-        self.length += counted[:, -1]
-        seen = self.filled[:, None, : self._end].expand(-1, tokens, -1)
-        block = torch.ones(tokens, self._end, dtype=torch.bool, device=flat.device)
+        places = self.length[:, None] + (counted - 1).clamp(min=0)
+        turns = take(make_turns(self._shape, end, flat.device), places)
+        self._turns = turns.view(len(present), -1, turns.shape[-1])
+        self.length = self.length + counted[:, -1]
+        block = torch.ones(tokens, end, dtype=torch.bool, device=flat.device)
         # An empty slot reads itself, since a softmax over nothing is not a number.
         own = torch.zeros_like(block).diagonal_scatter(block[:, 0], start)
-        self._mask = ((seen & block.tril(start)) | own)[:, None]
+        self._mask = ((self.filled[:, None] & block.tril(start)) | own)[:, None]
 
     def ask(self, x: Tensor) -> Tensor:
         """Return the columns, (S, B, D), of the last token of each row."""
-        seeds, _, width = x.shape
-        return x.view(seeds, -1, self._end - self._start, width)[:, :, -1]
+        return x.view(len(x), -1, self._mask.shape[2], x.shape[-1])[:, :, -1]
 
     def attend(self, layer: int, queries: Tensor, keys: Tensor) -> Tensor:
         """Store keys and values, (S, B * T, 2 D), and return what the queries read of all."""
-        _, rows, heads, _, size = self.keys.shape
+        rows, heads, _, size = self.stored[0].shape
         new, values = keys.chunk(2, -1)
-        at = slice(self._start, self._end)
-        for kept, one in (
-            (self.keys, _rotate(new, self._places.view(new.shape[:2]), heads)),
-            (self.values, values),
-        ):
-            kept[layer, :, :, at] = one.reshape(rows, -1, heads, size).transpose(1, 2)
-        count = queries.shape[0] * queries.shape[1] // rows
-        q = _rotate(queries, self._places[:, -count:].reshape(queries.shape[:2]), heads)
-        q = q.view(rows, count, heads, size).transpose(1, 2)
-        k, v = self.keys[layer, :, :, : self._end], self.values[layer, :, :, : self._end]
-        mask = self._mask[:, :, -count:]
+        at = slice(2 * layer, 2 * layer + 2)
+        for kept, one in zip(self.stored[at], (_rotate(new, self._turns), values), strict=True):
+            kept[:, :, self._slots] = one.reshape(rows, -1, heads, size).transpose(1, 2)
+        turns = self._turns if queries.shape[1] == new.shape[1] else self.ask(self._turns)
+        q = _rotate(queries, turns).view(rows, -1, heads, size).transpose(1, 2)
+        k, v = (one[:, :, : self._slots.stop] for one in self.stored[at])
+        mask = self._mask[:, :, -q.shape[2] :]
         attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         return attended.transpose(1, 2).reshape(queries.shape)
 
 
-def _rotate(x: Tensor, places: Tensor, heads: int) -> Tensor:
-    """Return queries or keys, (S, N, D), turned by the rotary angles of places (S, N)."""
-    size = x.shape[-1] // heads
-    rates = torch.exp(torch.arange(0, size, 2, device=x.device) * (-math.log(_THETA) / size))
-    angles = places[..., None, None] * rates
-    cos, sin = angles.cos(), angles.sin()
-    first, second = x.view(*x.shape[:2], heads, size).chunk(2, -1)
-    turned = torch.cat((first * cos - second * sin, second * cos + first * sin), -1)
-    return turned.flatten(2)
+def make_turns(shape: Shape, count: int, device: torch.device) -> Tensor:
+    """Return the rotary factors of all pairs of channels at the first places, (count, D / 2)."""
+    size = shape.width // shape.heads
+    rates = torch.exp(torch.arange(0, size, 2, device=device) * (-math.log(_THETA) / size))
+    angles = torch.arange(count, device=device)[:, None] * rates.repeat(shape.heads)
+    return torch.polar(torch.ones_like(angles), angles)
+
+
+def name_beginnings(ids: Tensor) -> Tensor:
+    """Return a name of each token with those before it in a row, (S, B, T).
+
+    Sums with random weights: two have the same once in 2**64 pairs.
+    """
+    noise = torch.Generator().manual_seed(0)
+    factors = torch.randint(-(1 << 62), 1 << 62, (ids.shape[-1],), generator=noise).to(ids.device)
+    return ((ids + 1) * factors).cumsum(-1)
+
+
+def find_distinct(names: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the places of the distinct names, (S, N), and the number of each name's, (S, B).
+
+    A name stands where it is first; seeds with fewer have the last place again.
+    """
+    ordered, order = names.sort(dim=1, stable=True)
+    is_new = torch.ones_like(ordered, dtype=torch.bool)
+    is_new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    start = torch.where(is_new, torch.arange(names.shape[1], device=names.device), 0)
+    start = start.cummax(1).values
+    first = torch.empty_like(order).scatter_(1, order, order.gather(1, start))
+    is_first = torch.zeros_like(is_new).scatter_(1, first, True)
+    return _list_places(is_first), (is_first.cumsum(1) - 1).gather(1, first)
+
+
+def take(columns: Tensor, index: Tensor) -> Tensor:
+    """Return rows (..., D) of columns (N, D), at an index (...)."""
+    return columns.index_select(0, index.flatten()).view(*index.shape, columns.shape[-1])
+
+
+def _rotate(x: Tensor, turns: Tensor) -> Tensor:
+    """Return pairs of channels, (S, N, D), turned by factors (S, N, D / 2)."""
+    pairs = torch.view_as_complex(x.view(*x.shape[:-1], -1, 2))
+    return torch.view_as_real(pairs * turns).flatten(-2)
 
 
 def _list_places(mask: Tensor) -> Tensor:
@@ -195,8 +241,3 @@ def _join(index: Tensor, count: int) -> Tensor:
     """Return an index of each seed, (S, N), as one of their joined columns of `count` rows."""
     offsets = torch.arange(len(index), device=index.device) * count
     return (index + offsets[:, None]).flatten()
-
-
-def _take(x: Tensor, index: Tensor) -> Tensor:
-    """Return rows of joined columns, (S, N, D)."""
-    return x.reshape(-1, x.shape[-1]).index_select(0, index)

@@ -9,10 +9,7 @@ from torch import Tensor
 
 from ragen_starpo.laboratory.game import CLOSE, END, PAD, AnyGame
 from ragen_starpo.laboratory.model import StackedModel, Weights
-from ragen_starpo.laboratory.readers import Cache
-
-_FULL = 0.8
-"""Largest share of running episodes at which the others are dropped from the computation."""
+from ragen_starpo.laboratory.readers import Cache, find_distinct, name_beginnings, take
 
 
 @dataclass(frozen=True)
@@ -68,35 +65,20 @@ def play(
     seeds, groups = boards.shape[:2]
     count, device = groups * samples, boards.device
     record = Record(game, seeds, count, device)
-    cache = Cache(model.shape, seeds, groups, record.slots, device)
-    sampler = Sampler(model, weights, cache, temperature)
-    # The rollouts of a group read the same first observation.
-    ids, present = game.observe(game.start(boards, chances.noise[:, ::samples]))
-    sampler.read(ids, present)
-    again = torch.arange(seeds * groups, device=device).repeat_interleave(samples)
-    sampler.keep_rows(again, again.view(seeds, count) % groups)
+    cache = Cache(model.shape, seeds * groups, device)
+    group = (torch.arange(count, device=device) // samples).expand(seeds, count)
+    histories = Histories(Sampler(model, weights, cache, temperature), group)
     state = game.start(boards.repeat_interleave(samples, 1), chances.noise)
-    rows = torch.arange(count, device=device).expand(seeds, count)
-    ids, present = game.observe(state)
     for turn in range(game.budget.max_turns):
-        if turn:
-            ids, present = game.observe(state)
-            sampler.read(ids, present)
-        record.observe(rows, ids, present)
-        drawn = chances.tokens[:, :, turn].gather(
-            1, rows[..., None].expand(*rows.shape, game.answer_tokens)
-        )
-        answer = sampler.answer(drawn, ~state.over, record, rows)
-        before = torch.where(state.over, -1, game.position(state))
-        record.reward(rows, game.step(state, answer), state.success, before)
-        most = int((~state.over).sum(1).max())
-        if not most or turn + 1 == game.budget.max_turns:
+        going = ~state.over
+        if not going.any():
             break
-        if most <= _FULL * rows.shape[1]:
-            kept = torch.argsort(state.over.long(), dim=1, stable=True)[:, :most]
-            offsets = torch.arange(seeds, device=device)[:, None] * rows.shape[1]
-            sampler.keep_rows((kept + offsets).flatten(), kept)
-            state, rows = state.rows(kept), rows.gather(1, kept)
+        ids, present = game.observe(state)
+        histories.read(ids, present, going)
+        record.observe(ids, present)
+        before = torch.where(state.over, -1, game.position(state))
+        answer = histories.answer(chances.tokens[:, :, turn], going, record)
+        record.reward(game.step(state, answer), state.success, before)
     numbers = torch.arange(seeds * groups, device=device).view(seeds, groups)
     return record.rollouts(numbers.repeat_interleave(samples, 1))
 
@@ -107,7 +89,7 @@ class Sampler:
     def __init__(
         self, model: StackedModel, weights: Weights, cache: Cache, temperature: Tensor | float
     ) -> None:
-        self._model, self._weights, self._temperature = model, weights, temperature
+        self._model, self._folded, self._temperature = model, model.fold(weights), temperature
         self._cache, self._hidden = cache, torch.empty(0)
 
     def keep_rows(self, index: Tensor, rows: Tensor) -> None:
@@ -119,24 +101,66 @@ class Sampler:
     def read(self, ids: Tensor, present: Tensor) -> None:
         """Read the next tokens, (S, rows, T); `present` is False on empty slots."""
         self._cache.begin(present)
-        self._hidden = self._model.hidden(self._weights, ids.flatten(1), self._cache)
+        self._hidden = self._model.hidden(self._folded, ids.flatten(1), self._cache)
 
     def log_probs(self) -> Tensor:
         """Return the log-probabilities of the next token, (S, rows, V)."""
-        logits = self._model.logits(self._weights, self._hidden)
-        return torch.log_softmax(logits / self._temperature, -1)
+        return self._model.log_probs(self._folded, self._hidden, self._temperature)
 
-    def answer(self, drawn: Tensor, going: Tensor, record: Record, rows: Tensor) -> Tensor:
-        """Return answers of the rows that are `going`, (S, rows, answer tokens)."""
-        answer = torch.full(drawn.shape, PAD, device=drawn.device)
+
+class Histories:
+    """The distinct histories of episodes, each a row of a sampler, which are computed once.
+
+    The last token of an answer is read with the next observation.
+    """
+
+    def __init__(self, sampler: Sampler, row: Tensor) -> None:
+        """`row`, (S, B), is the sampler's row of each episode."""
+        self._sampler, self._row, self._count = sampler, row, int(row.max()) + 1
+        nothing = row[..., None][..., :0]
+        self._pending = [nothing, nothing.bool()]
+
+    def read(self, ids: Tensor, present: Tensor, going: Tensor) -> None:
+        """Read the next tokens, (S, B, T), of the episodes that are `going`."""
+        pairs = zip(self._pending, (ids, present), strict=True)
+        self._pending = [torch.cat(pair, -1) for pair in pairs]
+        self._advance(going)
+
+    def _advance(self, going: Tensor) -> None:
+        """Read the pending tokens; episodes that now differ get rows of their own."""
+        ids, present = self._pending
+        columns = torch.cat([self._row[..., None], torch.where(present, ids, -1)], -1)
+        names = name_beginnings(columns)[..., -1]
+        some = names.gather(1, going.long().argmax(1, keepdim=True))
+        place, row = find_distinct(torch.where(going, names, some))
+        before, self._row = self._row.gather(1, place), row
+        offsets = torch.arange(len(row), device=row.device)[:, None] * self._count
+        index = (before + offsets).flatten()
+        if not torch.equal(index, torch.arange(len(row) * self._count, device=row.device)):
+            self._sampler.keep_rows(index, before)
+        self._count = place.shape[1]
+        ids, present = (
+            one.gather(1, place[..., None].expand(*place.shape, one.shape[-1]))
+            for one in (ids, present)
+        )
+        self._sampler.read(ids, present)
+
+    def answer(self, drawn: Tensor, going: Tensor, record: Record) -> Tensor:
+        """Return answers of the episodes that are `going`, (S, B, answer tokens)."""
+        answer, running = torch.full(drawn.shape, PAD, device=drawn.device), going
         for place in range(drawn.shape[-1]):
-            log_probs = self.log_probs()
-            cumulated = log_probs.exp().cumsum(-1)
+            if place:
+                self._advance(running)
+            log_probs = self._sampler.log_probs()
+            offsets = torch.arange(len(drawn), device=drawn.device)[:, None] * log_probs.shape[1]
+            row, log_probs = self._row + offsets, log_probs.flatten(0, 1)
+            cumulated = take(log_probs.exp().cumsum(-1), row)
             bound = drawn[..., place, None] * cumulated[..., -1:]
-            token = (cumulated < bound).sum(-1)
-            answer[..., place] = torch.where(going, token, PAD)
-            record.sample(rows, token, going, log_probs.gather(-1, token[..., None])[..., 0])
-            self.read(answer[..., place : place + 1], going[..., None])
+            token = torch.where(going, (cumulated < bound).sum(-1), PAD)
+            answer[..., place] = token
+            chosen = log_probs.flatten()[row * log_probs.shape[1] + token]
+            record.sample(token, going, chosen)
+            self._pending = [token[..., None], going[..., None]]
             going = going & (token != CLOSE) & (token != END)
         return answer
 
@@ -157,31 +181,24 @@ class Record:
         self._states = torch.full(self._rewards.shape, -1, device=device)
         self._slot = self._turn = 0
 
-    def _write(self, column: Tensor, rows: Tensor, values: Tensor) -> None:
-        width = values.shape[-1]
-        place = rows[..., None].expand_as(values)
-        column[..., self._slot : self._slot + width].scatter_(1, place, values)
-
-    def observe(self, rows: Tensor, ids: Tensor, present: Tensor) -> None:
-        """Add an observation to rows, (S, rows)."""
-        self._write(self._ids, rows, ids)
-        self._write(self._present, rows, present)
+    def observe(self, ids: Tensor, present: Tensor) -> None:
+        """Add an observation to all rows, (S, R, T)."""
+        at = slice(self._slot, self._slot + ids.shape[-1])
+        self._ids[..., at], self._present[..., at] = ids, present
         self._turns[self._slot :] = self._turn
         self._slot += ids.shape[-1]
 
-    def sample(self, rows: Tensor, ids: Tensor, going: Tensor, log_probs: Tensor) -> None:
+    def sample(self, ids: Tensor, going: Tensor, log_probs: Tensor) -> None:
         """Add a token of an answer to the rows that are `going`."""
-        self._write(self._ids, rows, ids[..., None])
-        self._write(self._present, rows, going[..., None])
-        self._write(self._mask, rows, going[..., None])
-        self._write(self._log_probs, rows, (log_probs * going)[..., None])
+        at = self._slot
+        self._ids[..., at], self._present[..., at], self._mask[..., at] = ids, going, going
+        self._log_probs[..., at] = log_probs * going
         self._slot += 1
 
-    def reward(self, rows: Tensor, rewards: Tensor, success: Tensor, states: Tensor) -> None:
+    def reward(self, rewards: Tensor, success: Tensor, states: Tensor) -> None:
         """Add the results of a turn that began in `states`."""
-        self._states[..., self._turn].scatter_(1, rows, states)
-        self._rewards[..., self._turn].scatter_(1, rows, rewards)
-        self._success.scatter_(1, rows, success)
+        self._states[..., self._turn], self._rewards[..., self._turn] = states, rewards
+        self._success = success
         self._turn += 1
 
     def rollouts(self, groups: Tensor) -> Rollouts:

@@ -100,10 +100,10 @@ def demonstrate(
     every = torch.arange(rows, device=device).expand(seeds, rows)
     for _ in range(budget.max_turns):
         ids, present = game.observe(state)
-        record.observe(every, ids, present & ~state.over[..., None])
+        record.observe(ids, present & ~state.over[..., None])
         answer, best = game.choose(state, plans[which], skill, chances)
         for place in range(game.answer_tokens):
             token = answer[..., place]
-            record.sample(every, token, (token != PAD) & ~state.over, best[..., place])
-        record.reward(every, game.step(state, answer), state.success, every)
+            record.sample(token, (token != PAD) & ~state.over, best[..., place])
+        record.reward(game.step(state, answer), state.success, every)
     return record.rollouts(every)

@@ -55,7 +55,7 @@ WINDOW = 20
 iterations of eight prompts, those of twenty in one of 75."""
 MAX_SKILL = 0.8
 """Highest skill of warm starts: above it success cannot rise by `GAIN`."""
-LABORATORY = 1
+LABORATORY = 2
 """Version of the laboratory. A change of its results raises it, and arms are run anew."""
 RECIPE = "small"
 """The recipe whose settings arms change."""
