@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import errno
 import hashlib
 import inspect
 import os
+import stat
 import sys
 import sysconfig
 import traceback
@@ -23,6 +25,8 @@ FUNCTION_FORMS = "MODULE:FUNCTION, or a function from the top of a module"
 _OURS = {"__main__", "ragen_bench", "ragen_envs", "ragen_starpo"}
 _INSTALLED = {"site-packages", "dist-packages"}
 _DIGITS = 16
+_MOST_BYTES = 1 << 30
+_CHUNK = 1 << 20
 
 ModuleFile = tuple[str, Path | None]
 """A module's name, and its file if it has one."""
@@ -157,10 +161,52 @@ def hash_bytes(content: bytes) -> dict[str, str]:
     return {"source_sha256": hashlib.sha256(content).hexdigest()[:_DIGITS]}
 
 
+def hash_lines(hashes: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the hash of files, of which names and hashes are given; nothing for none."""
+    lines = "".join(f"{name}\0{digest}\n" for name, digest in hashes)
+    return hash_bytes(lines.encode(errors="surrogateescape")) if lines else {}
+
+
+def read_regular(name: str, folder: int | None = None, most: int = _MOST_BYTES) -> Iterator[bytes]:
+    """Yield the content of a regular file, by its name in an open folder, following no link.
+
+    An OSError refuses anything else, more bytes than `most`, and a file of another length than
+    it says, as those of /proc are.
+    """
+    if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", name)
+    # Non-blocking, and checked again: the file may have become a pipe since.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(
+        os.open(name, flags | getattr(os, "O_BINARY", 0), dir_fd=folder), "rb", 0
+    ) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", name)
+        left = status.st_size
+        if left > most:
+            raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", name)
+        while data := file.read(min(_CHUNK, left + 1)):
+            left -= len(data)
+            if left < 0:
+                break
+            yield data
+        if left:
+            raise OSError(errno.EINVAL, "it has another length than it says", name)
+
+
 def _hash_files(files: Sequence[Path], root: Path) -> dict[str, str]:
-    hashes = [(_relative(file, root), hashlib.sha256(file.read_bytes())) for file in files]
-    lines = "".join(f"{name}\0{content.hexdigest()}\n" for name, content in hashes)
-    return hash_bytes(lines.encode()) if files else {}
+    """Return the hash of files; an unreadable one raises a UserError."""
+    hashes = []
+    for file in files:
+        digest = hashlib.sha256()
+        try:
+            for data in read_regular(str(file)):
+                digest.update(data)
+        except OSError as error:
+            raise UserError(f"{file} cannot be read: {error.strerror}") from None
+        hashes.append((_relative(file, root), digest.hexdigest()))
+    return hash_lines(hashes)
 
 
 def _imported_names(file: Path, root: Path) -> Iterator[tuple[str, ...]]:

@@ -28,16 +28,14 @@ class MessageError(ValueError):
 
 @dataclass(frozen=True)
 class Loaded:
-    """The agent has been imported, from `module`, a file, or "".
+    """The agent has been imported.
 
-    `name` is the module's own name for itself. `files` has name and file of each loaded module
-    that has a file. `source_hash` is that of the agent's own source; "" if it has none.
+    `files` has name and file of each loaded module that has a file. `source_hash` is that of the
+    agent's own source; "" if it has none. Both are hints, and ignored for an isolated agent.
     """
 
     is_class: bool
     is_async: bool
-    name: str
-    module: str
     files: list[list[str]]
     source_hash: str
 
@@ -126,7 +124,7 @@ def decode_reply(content: object) -> Reply:
         raise MessageError("a message of no known shape")
     reply = kind(**fields)
     if isinstance(reply, Loaded):
-        for pair in [*reply.files, [reply.name, reply.module]]:
+        for pair in reply.files:
             are_texts = type(pair) is list and [type(part) for part in pair] == [str, str]
             if not are_texts or any("\0" in part for part in pair):
                 raise MessageError("a message of no known shape")

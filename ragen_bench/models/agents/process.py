@@ -17,6 +17,8 @@ from tempfile import TemporaryFile
 from typing import TextIO
 
 from ragen_bench.errors import UserError
+from ragen_bench.models.agents.agent_files import AgentFiles
+from ragen_bench.models.agents.limits import ControlGroups, Watch
 from ragen_bench.models.agents.messages import (
     MessageBuffer,
     MessageError,
@@ -24,7 +26,8 @@ from ragen_bench.models.agents.messages import (
     decode_reply,
     encode,
 )
-from ragen_bench.models.agents.sandbox import make_filter, sandbox_command
+from ragen_bench.models.agents.sandbox import sandbox_command
+from ragen_bench.models.agents.system_calls import make_filter
 from ragen_bench.visible import visible
 
 _CHUNK = 1 << 16
@@ -44,12 +47,13 @@ class AgentProcess:
     """A subprocess that answers messages; `label` names the agent in them.
 
     Its printed text goes to this process's stdout and stderr; that of a sandboxed one is
-    dropped. `files` are those of an agent in a sandbox; None for no sandbox. A UserError says
-    that the sandbox would show the sealed key.
+    dropped. `memory` is the limit of a sandbox in GiB, 0 for no sandbox, and `files` are those
+    that it shows. A UserError says that it would show the sealed key.
     """
 
-    def __init__(self, label: str, files: tuple[Path, ...] | None) -> None:
-        self._label, self._sandboxed = label, files is not None
+    def __init__(self, label: str, memory: int = 0, files: AgentFiles | None = None) -> None:
+        self._label, self._sandboxed = label, memory > 0
+        self._groups = ControlGroups(memory) if memory else None
         self._buffer = MessageBuffer()
         self._stderr, self._open = "", True
         self._decoders = {
@@ -58,14 +62,23 @@ class AgentProcess:
         child_requests, self._requests = os.pipe()
         self._replies, child_replies = os.pipe()
         try:
-            self._process = _start_process((child_requests, child_replies), label, files)
+            pipes = (child_requests, child_replies)
+            if self._groups:
+                self._process = _start_sandbox(pipes, label, files, self._groups)
+            else:
+                self._process = _start_process(pipes)
         except BaseException:
+            if self._groups:
+                self._groups.remove()
             os.close(self._requests)
             os.close(self._replies)
             raise
         finally:
             os.close(child_requests)
             os.close(child_replies)
+        self._watch = Watch(self._process) if self._sandboxed else None
+        if self._watch:
+            self._watch.start()
         os.set_blocking(self._requests, False)
         self._incoming = selectors.DefaultSelector()
         self._incoming.register(self._replies, selectors.EVENT_READ, "replies")
@@ -120,6 +133,10 @@ class AgentProcess:
         finally:
             self._process.kill()
             self._process.wait()
+            if self._watch:
+                self._watch.stop()
+            if self._groups:
+                self._groups.remove()
             self._incoming.close()
             os.close(self._replies)
             for stream in (self._process.stdout, self._process.stderr):
@@ -168,29 +185,34 @@ class AgentProcess:
         end = "closed its pipe" if code is None else f"ended with exit code {code}"
         if code is not None and code < 0:
             end = f"was ended by {signal.Signals(-code).name}"
+        if self._watch and self._watch.reason:
+            end = f"was ended: {self._watch.reason}"
         last_line = self._stderr.strip().splitlines()[-1:]
         detail = f": {visible(last_line[0])}" if last_line else ""
+        if "namespace" in detail and detail.startswith(": bwrap: "):
+            detail += "; a sandbox needs user namespaces, which this machine or container forbids"
         return UserError(f"the process of {self._label} {end}{detail}", exit_code=1)
 
 
 _OUTPUTS: dict[str, Callable[[], TextIO]] = {"out": lambda: sys.stdout, "err": lambda: sys.stderr}
 
 
-def _start_process(
-    pipes: tuple[int, int], label: str, files: tuple[Path, ...] | None
+def _start_process(pipes: tuple[int, int]) -> subprocess.Popen[bytes]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        _python_command(pipes), pass_fds=pipes, stdout=pipe, stderr=pipe, bufsize=0
+    )
+
+
+def _start_sandbox(
+    pipes: tuple[int, int], label: str, files: AgentFiles | None, groups: ControlGroups
 ) -> subprocess.Popen[bytes]:
-    # Without -P, a file in the working directory would hide a module of the standard library.
-    flags = ["-P", *(["-B"] if sys.dont_write_bytecode else [])]
-    path = [str(Path(entry or ".").absolute()) for entry in sys.path]
-    command = [sys.executable, *flags, "-c", _PROGRAM, *map(str, pipes), *path]
-    if files is None:
-        pipe = subprocess.PIPE
-        return subprocess.Popen(command, pass_fds=pipes, stdout=pipe, stderr=pipe, bufsize=0)
     with TemporaryFile() as seccomp:
         seccomp.write(make_filter(platform.machine()))
         seccomp.seek(0)
+        command = sandbox_command(_python_command(pipes), files, label, seccomp.fileno())
         return subprocess.Popen(
-            sandbox_command(command, files, label, seccomp.fileno()),
+            groups.join_command(command),
             pass_fds=(*pipes, seccomp.fileno()),
             env={},  # the agent can read bubblewrap's environment in /proc/1
             stdin=subprocess.DEVNULL,
@@ -198,6 +220,13 @@ def _start_process(
             stderr=subprocess.PIPE,
             bufsize=0,
         )
+
+
+def _python_command(pipes: tuple[int, int]) -> list[str]:
+    # Without -P, a file in the working directory would hide a module of the standard library.
+    flags = ["-P", *(["-B"] if sys.dont_write_bytecode else [])]
+    path = [str(Path(entry or ".").absolute()) for entry in sys.path]
+    return [sys.executable, *flags, "-c", _PROGRAM, *map(str, pipes), *path]
 
 
 def _seconds_until(deadline: float | None) -> float | None:

@@ -1,84 +1,21 @@
-"""The sandbox: the bubblewrap command, its seccomp filter, and the files that an agent may read.
-
-The filter forbids new processes and system calls that hide memory; threads may be started. It is a
-program of classic BPF with 8 bytes per instruction.
-"""
+"""The sandbox: the bubblewrap command, and the files that an agent may read."""
 
 from __future__ import annotations
 
-import errno
 import os
 import platform
 import shutil
-import struct
 import sys
 import sysconfig
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from typing import NamedTuple
 
 import ragen_bench
 import ragen_envs
 from ragen_bench.errors import UserError
-from ragen_bench.user_code import find_imports
+from ragen_bench.models.agents.agent_files import AgentFiles
+from ragen_bench.models.agents.system_calls import MACHINES
 from ragen_envs.core.sealed import KEY_FILE_VARIABLE, KEY_VARIABLE
-
-_LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
-_ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
-_CLONE_THREAD = 0x10000
-_X32_CALLS = 0x40000000
-"""First system call number of the x32 ABI, which nothing here uses."""
-
-
-class _Machine(NamedTuple):
-    """AUDIT_ARCH of a machine and numbers of its system calls.
-
-    clone3 is clone with flags that no filter can read. Forbidden are fork, vfork, unshare, mount,
-    setns, ptrace, memfd_create, shmget, add_key, request_key, keyctl, bpf, perf_event_open,
-    userfaultfd and io_uring_setup.
-    """
-
-    architecture: int
-    clone: int
-    clone3: int
-    forbidden: tuple[int, ...]
-
-
-MACHINES = {
-    "x86_64": _Machine(
-        0xC000003E,
-        56,
-        435,
-        (57, 58, 272, 165, 308, 101, 319, 29, 248, 249, 250, 321, 298, 323, 425),
-    ),
-    "aarch64": _Machine(
-        0xC00000B7, 220, 435, (97, 40, 268, 117, 279, 194, 217, 218, 219, 280, 241, 282, 425)
-    ),
-}
-"""Supported machines, by `platform.machine()`."""
-
-
-def make_filter(machine: str) -> bytes:
-    """Return the filter for one of `MACHINES`."""
-    calls = MACHINES[machine]
-    forbid = _ERROR | errno.EPERM
-    program = [
-        *((_LOAD, 0, 0, _ARCHITECTURE), (_IF_EQUAL, 1, 0, calls.architecture)),
-        *((_RETURN, 0, 0, _KILL), (_LOAD, 0, 0, _NUMBER)),
-        *((_IF_AT_LEAST, 0, 1, _X32_CALLS), (_RETURN, 0, 0, _KILL)),
-    ]
-    for number in calls.forbidden:
-        program += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, forbid)]
-    # Without clone3 the C library falls back on clone, whose flags the filter can read.
-    program += [(_IF_EQUAL, 0, 1, calls.clone3), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]
-    program += [
-        *((_IF_EQUAL, 0, 3, calls.clone), (_LOAD, 0, 0, _FIRST_ARGUMENT)),
-        *((_IF_SET, 1, 0, _CLONE_THREAD), (_RETURN, 0, 0, forbid), (_RETURN, 0, 0, _ALLOW)),
-    ]
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
-
 
 _TEMPORARY = 64 << 20
 """Bytes of the only writable folder, which is in memory."""
@@ -106,7 +43,7 @@ def sandbox_problem() -> str:
 
 
 def sandbox_command(
-    command: Sequence[str], files: Sequence[Path], label: str, filter_fd: int
+    command: Sequence[str], files: AgentFiles | None, label: str, filter_fd: int
 ) -> list[str]:
     """Return a command that runs Python's `command` under bubblewrap.
 
@@ -115,7 +52,7 @@ def sandbox_command(
     agent in messages, and `filter_fd` is the descriptor of the seccomp filter. A UserError says
     that the agent could read the file of the sealed key.
     """
-    visible = [*_python_folders(), *files]
+    visible = [*_python_folders(), *([files.path] if files else [])]
     if file := os.environ.get(KEY_FILE_VARIABLE):
         key = Path(file).resolve()
         for path in (path.resolve() for path in visible):
@@ -132,12 +69,19 @@ def sandbox_command(
         *("--size", str(_TEMPORARY), "--tmpfs", "/tmp", "--dir", here),
         *(word for path in _LIBRARIES for word in ("--ro-bind-try", path, path)),
         *(word for path in visible for word in ("--ro-bind", str(path), str(path))),
+        *(word for path in (files.hidden if files else ()) for word in _hide(path)),
         # If the scorer is root, the agent would be root for /proc/sys.
         *(word for path in ("/proc", "/dev", "/") for word in ("--remount-ro", path)),
         *("--chdir", here),
         *(word for name, value in variables.items() for word in ("--setenv", name, value)),
         *("--seccomp", str(filter_fd), "--", *command),
     ]
+
+
+def _hide(path: Path) -> Sequence[str]:
+    if path.is_dir():
+        return ("--tmpfs", str(path), "--remount-ro", str(path))
+    return ("--ro-bind", "/dev/null", str(path))
 
 
 def _python_folders() -> list[Path]:
@@ -152,41 +96,3 @@ def _python_folders() -> list[Path]:
     # A link needs its target too; a folder inside another one is bound with it.
     every |= {path.resolve() for path in every}
     return sorted(path for path in every if path.is_dir() and not every & set(path.parents))
-
-
-def find_agent_files(module: str, label: str) -> tuple[Path, ...]:
-    """Return the files of the user's folder that a sandboxed agent may read, without imports.
-
-    These are the outermost package of its module, or else its file, and the files of the same
-    folder that their `import` statements reach: absolute paths of files and folders. There are
-    none if the module has no file or is not found; its import then reports that. A UserError
-    refuses a path that is a link, which could lead to any file.
-    """
-    first, *inner = module.split(".")
-    here = str(Path.cwd())
-    path = [entry or here for entry in sys.path]
-    top = spec = _find_spec(first, path if here in path else [here, *path])
-    for end in range(len(inner)):
-        if spec is not None and spec.submodule_search_locations is not None:
-            name = ".".join([first, *inner[: end + 1]])
-            spec = _find_spec(name, [*spec.submodule_search_locations])
-    places = (top.submodule_search_locations or ()) if top else ()
-    packages = {Path(place).absolute() for place in places}
-    files = {
-        Path(one.origin).absolute()
-        for one in (top, spec)
-        if one and one.has_location and one.origin
-    }
-    if not packages | files:
-        return ()
-    root = min(packages or files).parent
-    found = packages.union(files, *(find_imports(file, root, first) for file in files))
-    outermost = sorted(path for path in found if not packages & set(path.parents))
-    for each in outermost:
-        if each.is_relative_to(root) and each.resolve() != root.resolve() / each.relative_to(root):
-            raise UserError(f"{label}: {each} is a link; a sandboxed agent's files must not be")
-    return tuple(outermost)
-
-
-def _find_spec(name: str, path: list[str]) -> ModuleSpec | None:
-    return PathFinder.find_spec(name, path) if all(name.split(".")) else None

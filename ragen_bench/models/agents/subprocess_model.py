@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.machinery import all_suffixes
 from itertools import count
 from pathlib import Path
 
@@ -15,10 +16,12 @@ from ragen_bench.agents import Answer
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.agents import CONCURRENCY
+from ragen_bench.models.agents.agent_files import AgentFiles, find_agent_files, find_module_file
 from ragen_bench.models.agents.function import to_completion
+from ragen_bench.models.agents.limits import worker_limits
 from ragen_bench.models.agents.messages import Failed, Interrupted, Loaded, Reply, encode_request
 from ragen_bench.models.agents.process import AgentProcess
-from ragen_bench.models.agents.sandbox import find_agent_files, sandbox_problem
+from ragen_bench.models.agents.sandbox import sandbox_problem
 from ragen_bench.models.base import (
     Completion,
     Engine,
@@ -31,6 +34,8 @@ from ragen_bench.models.provider import IN_SUBPROCESS, Isolation
 from ragen_bench.user_code import SourceFiles, list_loaded
 
 _ERROR_CHARACTERS = 2000
+_SUFFIXES = frozenset(Path(f"x{suffix}").suffix for suffix in all_suffixes())
+"""Last suffixes of the files of modules."""
 
 
 class SubprocessModel:
@@ -47,12 +52,14 @@ class SubprocessModel:
     ) -> None:
         self.name = f"python:{module}:{attribute}"
         self._module = module
+        self._attribute = attribute
         self._settings = {"module": module, "attribute": attribute, "concurrency": concurrency}
         self._isolation = isolation
         self._sandboxed = isolation.level == "sandbox"
         if self._sandboxed and (problem := sandbox_problem()):
             raise UserError(f"{self.name} is to be isolated ({isolation.reason}), and {problem}")
         self._process: AgentProcess | None = None
+        self._files: AgentFiles | None = None
         self._numbers, self._episodes = count(), count()
         self._ended: list[int] = []
         self._pending: dict[int, _Pending] = {}
@@ -108,13 +115,13 @@ class SubprocessModel:
         oldest = next(iter(self._pending.values()))
         for reply in self._receive(oldest.deadline, oldest.request):
             if isinstance(reply, Interrupted):
-                raise KeyboardInterrupt
+                raise self._interruption()
             # The reply to a cancelled request may have been sent before the cancellation.
             if isinstance(reply, Loaded) or not (pending := self._pending.pop(reply.number, None)):
                 continue
             outcome: Completion | UserError
             if isinstance(reply, Failed):
-                outcome = UserError(_one_line(reply.error), exit_code=1)
+                outcome = UserError(self._describe(reply.error), exit_code=1)
             else:
                 counts = reply.prompt_tokens, reply.completion_tokens
                 try:
@@ -137,31 +144,39 @@ class SubprocessModel:
 
     def _start(self) -> tuple[Loaded, dict[str, str]]:
         """Start the process; return its description of the agent, and the agent's identity."""
-        files = find_agent_files(self._module, self.name) if self._sandboxed else None
-        self._process = process = AgentProcess(self.name, files)
-        self._finalizer = weakref.finalize(self, process.close)
         memory = self._isolation.memory if self._sandboxed else 0
-        self._send({**self._settings, "memory": memory}, None)
+        if self._sandboxed:
+            self._files = find_agent_files(
+                self._module, self._attribute, self.name, self._isolation.seconds
+            )
+        self._process = process = AgentProcess(self.name, memory, self._files)
+        self._finalizer = weakref.finalize(self, process.close)
+        limits = worker_limits(memory) if self._sandboxed else {}
+        self._send({**self._settings, "limits": limits}, None)
         [loaded, *_] = self._receive(self._deadline(), None)
         if isinstance(loaded, Interrupted):
-            raise KeyboardInterrupt
+            raise self._interruption()
         if not isinstance(loaded, Loaded):
             self._end()
             error = loaded.error if isinstance(loaded, Failed) else f"{self.name} is not an agent"
-            raise UserError(_one_line(error))
+            raise UserError(self._describe(error))
+        if self._sandboxed:
+            # Nothing that an isolated agent's process says of itself is believed.
+            return loaded, self._files.identity if self._files else {}
+        return loaded, _reported_identity(self._module, loaded)
 
-        def is_readable(file: Path) -> bool:
-            allowed = files is None or any(file == path or path in file.parents for path in files)
-            return allowed and file.is_file()
+    def _interruption(self) -> BaseException:
+        """Return the error for an agent that raised KeyboardInterrupt."""
+        if not self._sandboxed:
+            return KeyboardInterrupt()
+        # The user's Ctrl-C does not reach a sandbox.
+        self._end()
+        return UserError(f"{self.name} raised KeyboardInterrupt", exit_code=1)
 
-        covered = [(name, Path(file)) for name, file in loaded.files if is_readable(Path(file))]
-        module = Path(loaded.module) if loaded.module else None
-        if module and not is_readable(module):
-            module = None
-        name = loaded.name if files is None else self._module
-        sources = SourceFiles(name, module, [*covered, *list_loaded()])
-        own_hash = {"source_sha256": loaded.source_hash} if loaded.source_hash else {}
-        return loaded, sources.identity() or own_hash
+    def _describe(self, error: str) -> str:
+        """Return the message for an error that the agent's process reports."""
+        error = _one_line(error)
+        return self._files.explain(error) if self._files else error
 
     def _send(self, message: object, pending: _Pending | None) -> None:
         if self._process:
@@ -256,6 +271,28 @@ class _SubprocessEngine:
     def _fill_slots(self) -> None:
         while self._waiting and not self._error and len(self._in_flight) < self._model.slots:
             self._in_flight.add(self._model.ask(self, self._waiting.popleft()))
+
+
+def _reported_identity(module: str, loaded: Loaded) -> dict[str, str]:
+    """Return the hash of the modules that a process has loaded below the folder of its agent.
+
+    The scorer finds that folder itself, and reads nothing outside it.
+    """
+    file, name = find_module_file(module)
+    if file is None:
+        return {"source_sha256": loaded.source_hash} if loaded.source_hash else {}
+    file = file.resolve()
+    root = file.parents[name.count(".") + file.name.startswith("__init__.")]
+    reported = ((other, Path(path)) for other, path in loaded.files)
+    inside = [
+        (other, path)
+        for other, path in reported
+        if path.suffix in _SUFFIXES
+        and path.is_relative_to(root)
+        and path.is_file()
+        and path == path.resolve()
+    ]
+    return SourceFiles(name, file, [*inside, *list_loaded()]).identity()
 
 
 def _one_line(text: str) -> str:

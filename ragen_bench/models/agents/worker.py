@@ -47,12 +47,13 @@ def main(
         os.set_inheritable(descriptor, False)
     incoming = _read_messages(requests)
     settings = next(incoming)
-    if settings["memory"]:
+    if limits := settings["limits"]:
         for limit, value in (
-            (resource.RLIMIT_AS, settings["memory"] << 30),  # GiB
+            (resource.RLIMIT_AS, limits["memory"] << 30),  # GiB
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_FSIZE, _FILE_BYTES),
             (resource.RLIMIT_NOFILE, _OPEN_FILES),
+            *([(resource.RLIMIT_NPROC, limits["threads"])] if limits["threads"] else []),
         ):
             resource.setrlimit(limit, (value, value))
     writer = _ReplyWriter(replies)
@@ -68,8 +69,7 @@ def main(
     sources = agent.sources
     files = [[name, str(file)] for name, file in sources.covered]
     source_hash = "" if sources.file else agent.identity().get("source_sha256", "")
-    module = str(sources.file or "")
-    writer.send(Loaded(agent.is_class, agent.is_async, sources.name, module, files, source_hash))
+    writer.send(Loaded(agent.is_class, agent.is_async, files, source_hash))
     if agent.is_async:
         _answer_concurrently(agent, incoming, writer)
     else:

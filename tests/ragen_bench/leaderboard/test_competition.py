@@ -38,7 +38,9 @@ def shell(folder, *commands):
 def event(tmp_path_factory):
     """The folder of an event that is over, and what the commands printed."""
     folder = tmp_path_factory.mktemp("event")
-    (folder / "contender.py").write_text(CONTENDER)
+    (folder / "team_r").mkdir()
+    (folder / "team_r/__init__.py").touch()
+    (folder / "team_r/contender.py").write_text(CONTENDER)
     commands = [command for command in COMMANDS if command != AUDIT]
     assert len(commands) == len(COMMANDS) - 1 == 14
     hashed = "published=$(ragen-bench sealed hash key.txt)"

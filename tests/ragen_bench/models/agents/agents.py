@@ -13,7 +13,9 @@ on_linux = pytest.mark.skipif(
 KINDS = ["process", pytest.param("sandbox", marks=on_linux)]
 
 
-def make_subprocess_model(attribute="answer", kind="process", at_once=8, memory=2, seconds=60.0):
+def make_subprocess_model(
+    attribute="answer", kind="process", at_once=8, memory=2, seconds=60.0, module="own_agent"
+):
     """Return the model of what the fixture `agent` has written."""
     isolation = Isolation(kind, memory, seconds, "the test says so")
-    return SubprocessModel("own_agent", attribute, at_once, isolation)
+    return SubprocessModel(module, attribute, at_once, isolation)

@@ -32,8 +32,6 @@ LOADED = {
     "kind": "Loaded",
     "is_class": False,
     "is_async": True,
-    "name": "own",
-    "module": "/own.py",
     "files": [["own", "/own.py"]],
     "source_hash": "",
 }
@@ -87,7 +85,7 @@ def test_known_shapes_are_accepted():
         *({**ANSWER, "number": True}, {**ANSWER, "number": 1.0}, {**ANSWER, "text": None}),
         {key: value for key, value in ANSWER.items() if key != "text"},
         *({**LOADED, "files": [["own"]]}, {**LOADED, "files": [7]}, {**LOADED, "files": "own"}),
-        *({**LOADED, "module": "a\0b"}, {**LOADED, "files": [["own", "\0"]]}),
+        *({**LOADED, "files": [["a\0b", "/own.py"]]}, {**LOADED, "files": [["own", "\0"]]}),
         *({**LOADED, "source_hash": "../x"}, {**LOADED, "is_async": 1}),
     ],
     ids=lambda content: json.dumps(content)[:40],

@@ -65,8 +65,10 @@ def test_free_text_of_both_sides_is_the_same(agent):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sandbox_does_not_change_the_records(agent, kind):
-    here = agent("import own_tools\n" + TELLS.format(kind=""), "Tells", own_tools="x = 1\n")
-    model = make_subprocess_model("Tells", kind)
+    source = "from own_kit import tools\n" + TELLS.format(kind="")
+    others = {"own_kit.__init__": "", "own_kit.tools": "x = 1\n"}
+    here = agent(source, "Tells", "own_kit.agent", **others)
+    model = make_subprocess_model("Tells", kind, module="own_kit.agent")
     assert model.identity() == here.identity()
     assert records(model, "answer") == records(here, "answer")
 
