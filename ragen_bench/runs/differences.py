@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.listed import comparable
 
 _SHOWN = 48
 BEFORE = 12
@@ -75,6 +76,7 @@ def _equal(recorded: object, computed: object) -> bool:
 
 _NOT_COMPARED = ("versions", "machine", "command", "suite_hash", "envs")
 """Fields that may differ, follow from others, or are compared separately."""
+_IDENTITY = "model_identity"
 _LONGEST = 64
 """Maximum number of characters of a value: the length of the longest hash."""
 
@@ -97,6 +99,8 @@ def find_differences(there: JsonObject, here: JsonObject) -> list[str]:
 
 def _differing(name: str, there: object, here: object) -> Iterator[str]:
     if isinstance(there, dict) and isinstance(here, dict):
+        if name.endswith(_IDENTITY):
+            there, here = comparable(there, here)
         for key in {**here, **there}:
             yield from _differing(f"{name}.{key}", there.get(key), here.get(key))
     elif there != here:

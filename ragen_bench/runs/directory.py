@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.listed import keep_listed
 from ragen_bench.reading import LINE_BYTES, open_file
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.checked import (
@@ -139,7 +140,13 @@ class RunDirectory:
 
     def update_identity(self, config: RunConfig) -> None:
         """Record what was learned about the models while they were asked, in run.json."""
-        changed = {"model_identity": config.model_identity, "opponent": config.opponent}
+        before = self.config
+        identity = keep_listed(before.model_identity, config.model_identity)
+        opponent = config.opponent
+        if opponent and before.opponent:
+            listed = keep_listed(before.opponent.model_identity, opponent.model_identity)
+            opponent = opponent.model_copy(update={"model_identity": listed})
+        changed = {"model_identity": identity, "opponent": opponent}
         updated = self.config.model_copy(update=changed)
         if updated != self.config:
             self.config = updated

@@ -179,7 +179,7 @@ class AnyLLMModel(ServerModel):
         reply = replies[-1]
         try:
             body = reply.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             body = reply.text
         inner = body.get("error", body) if isinstance(body, dict) else body
         words = describe_response(reply.status_code, inner, self.key)

@@ -13,6 +13,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.api.dialects import DIALECTS, PLAIN
 from ragen_bench.models.api.errors import RetryableError
+from ragen_bench.models.api.key_parts import hide_parts, hiding_in_errors
 from ragen_bench.models.api.message import read_calls as list_calls
 from ragen_bench.models.api.options import ServerKey, ServerOptions
 from ragen_bench.models.api.request import RequestSender
@@ -25,12 +26,11 @@ from ragen_bench.models.api.system_role import Part, is_dropped, refuses_system
 from ragen_bench.models.async_engine import AsyncEngine, BackgroundLoop
 from ragen_bench.models.base import Completion, Engine, Message, Sampling
 from ragen_bench.models.call_reading import CallForm, read_completion
+from ragen_bench.models.listed import describe_entry, read_context
 from ragen_bench.models.prompt import merge_system
 from ragen_bench.models.reasoning import let_think
 from ragen_bench.models.thinking_marks import parse_marks
 
-_IDENTITY_FIELDS = ("id", "root", "parent", "max_model_len", "owned_by", "meta")
-"""Fields of a server's entry that do not change when it is restarted."""
 _NO_PARSER = re.compile("enable-auto-tool-choice|tool-call-parser|tool_call_parser")
 """In the words of a server that offers functions only if it is not to read the calls."""
 
@@ -185,11 +185,7 @@ class ServerModel(ABC):
     @property
     def context(self) -> int | None:
         """Context length of the model in tokens, if the server reports it."""
-        entry = self._known_entry()
-        meta = entry.get("meta")  # of llama.cpp
-        n_ctx = meta.get("n_ctx") if isinstance(meta, dict) else None
-        tokens = entry.get("max_model_len") or n_ctx
-        return tokens if type(tokens) is int else None
+        return read_context(self._known_entry())
 
     @property
     def notes(self) -> list[str]:
@@ -206,10 +202,8 @@ class ServerModel(ABC):
         once the server has refused the system role, or was seen to drop its text.
         `calls_read_as` has the forms of calls that it left in the text of answers.
         """
-        entry = self._entry_with_template()
-        known = {name: entry[name] for name in _IDENTITY_FIELDS if entry.get(name) is not None}
         return {
-            **(known or {"listed": False}),
+            **describe_entry(self._entry_with_template()),
             **({"extra_body": self.extra} if self.extra else {}),
             **({"refused": sorted(self._refused)} if self._refused else {}),
             **({"system_message": "merged"} if self.merges_system else {}),
@@ -223,11 +217,12 @@ class ServerModel(ABC):
         A UserError says that it cannot be reached, refuses the key, or does not serve the model.
         """
         try:
-            self._entry = self._loop.run(self._find_entry())
+            with hiding_in_errors(self.hide_key):
+                self._entry = self._loop.run(self._find_entry())
         except RetryableError as error:
             raise UserError(
-                f"{self.url} does not say what it serves: {error}; start the server, or correct "
-                "--base-url",
+                f"{self.url} does not say what it serves: {self.hide_key(str(error))}; start the "
+                "server, or correct --base-url",
                 exit_code=1,
             ) from error
         if not self._entry:
@@ -248,7 +243,8 @@ class ServerModel(ABC):
         sampling = let_think(sampling, self.template.thinking, self.template.opening)
         if str(entry.get("owned_by")) not in DIALECTS and self._refused is None:
             sender = RequestSender(self, PLAIN, sampling)
-            self._refused, note = self._loop.run(sender.find_refused())
+            with hiding_in_errors(self.hide_key):
+                self._refused, note = self._loop.run(sender.find_refused())
             if note:
                 self._add_note(f"{note}; run.json says so")
         sender = self._sender(sampling)
@@ -288,6 +284,10 @@ class ServerModel(ABC):
     async def measure_prompt(self, messages: Sequence[Message]) -> int:  # noqa: ARG002 - of a server that shows it
         """Return the length of a conversation as the server renders it, 0 where it is not shown."""
         return 0
+
+    def hide_key(self, text: str) -> str:
+        """Return an error's text without any part of the key; see `hide_parts`."""
+        return hide_parts(text, self.key, self.url)
 
     def _known_entry(self) -> JsonObject:
         if self._entry is None:

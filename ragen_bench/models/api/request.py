@@ -19,6 +19,7 @@ from ragen_bench.models.api.errors import (
     RefusedRequestError,
     RetryableError,
 )
+from ragen_bench.models.api.key_parts import hiding_in_errors
 from ragen_bench.models.api.returned import kept_messages
 from ragen_bench.models.api.sender import Sender
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
@@ -88,8 +89,16 @@ class RequestSender(Sender):
         """Return the completion of a request; a failure if each try failed.
 
         A refused request is a failure too, once the server has answered another one. A
-        UserError says that the server refuses all requests, as far as is known.
+        UserError says that the server refuses all requests, as far as is known. Neither has a part
+        of the key.
         """
+        with hiding_in_errors(self._model.hide_key):
+            answered = await self._answer(request)
+        if isinstance(answered, RequestFailure):
+            return replace(answered, reason=self._model.hide_key(answered.reason))
+        return answered
+
+    async def _answer(self, request: Request) -> Completion | RequestFailure:
         sampling = self._sampling
         # The seed depends on seed and key alone, and has 31 bits, which every server accepts.
         stream = RandomStream("sampling", sampling.seed, request.key)

@@ -16,7 +16,7 @@ _WORDS = re.compile(
     r"(?:[a-z]+|[A-Z][a-z]*|[A-Z]+)(?:[-_ .:/](?:[a-z]+|[A-Z][a-z]*|[A-Z]+))*"
 ).fullmatch
 _MAX_WORDS = 24
-_HIDDEN = "..."
+HIDDEN = "..."
 
 
 def is_secret(text: str) -> bool:
@@ -46,11 +46,11 @@ def remove_key(text: str, key: str) -> str:
     """Replace one key by "..."; see `remove_secrets`."""
     if not is_secret(key):
         return text
-    text = _encoded_pattern(key).sub(_HIDDEN, text)
+    text = _encoded_pattern(key).sub(HIDDEN, text)
     pieces: list[str] = []
     end = 0
     while found := _prefix_pattern(key).search(text, end):
-        pieces += text[end : found.start()], _HIDDEN
+        pieces += text[end : found.start()], HIDDEN
         end = found.end()
         for character in key[_PREFIX:]:
             if not (match := _character_pattern(character).match(text, end)):

@@ -107,9 +107,10 @@ class Sender:
         try:
             completion = await retry(send, self._options, spread)
         except UnreadableAnswerError as error:  # the model's doing, so an answer out of form
-            tokens = count_tokens({}, error.text, "")
+            text = remove_secrets(error.text, self._model.key)
+            tokens = count_tokens({}, text, "")
             completion = Completion(
-                error.text, 0, tokens.completion, error.finish, tokens_estimated=tokens.estimated
+                text, 0, tokens.completion, error.finish, tokens_estimated=tokens.estimated
             )
         self._model.key_works = True
         return completion

@@ -24,7 +24,7 @@ except ImportError as missing:
 _ANSWERED = "What is answered."
 UNSHOWN = (
     *(openai.APIError, RejectedResponseError, RetryableError),
-    *(ValueError, LookupError, TypeError),
+    *(ValueError, LookupError, TypeError, RecursionError),
 )
 """Errors of a server that does not show its template: an old version, or a proxy before it."""
 _LONGEST_LOOK = 30.0
