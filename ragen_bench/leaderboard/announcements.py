@@ -22,6 +22,7 @@ from ragen_bench.leaderboard.schema import (
     Closed,
     EntryRunEnv,
     Long,
+    ModelName,
     ShortHash,
     read_as,
 )
@@ -57,7 +58,7 @@ class Announcement(Closed):
     """The content of an announcement: the model and settings that run.json will record."""
 
     version: Annotated[Literal[1], Field(alias="schema")]
-    model: Annotated[Long, Field(min_length=1)]
+    model: ModelName
     model_identity: Annotated[JsonObject, Field(max_length=64)]
     suite: Long
     suite_version: Count

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable
 from datetime import date
 from typing import Annotated, Literal, TypeVar
 
-from confusable_homoglyphs.confusables import is_confusable
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.strict_json import EntryError
+from ragen_bench.lookalikes import find_lookalike
 from ragen_bench.runs.checked import first_flaw
 from ragen_bench.runs.schema import (
     Count,
@@ -38,10 +37,6 @@ _HIDDEN = (
     r"\uffa0\ufff9-\ufffb]"
 )
 """Invisible characters, and those that look like a space."""
-_LIKE_LATIN = {"CYRILLIC", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"}
-"""Scripts with letters that look like Latin ones; no word mixes them with Latin."""
-_DISTINCT_GREEK = set("αγεικνστυχω")
-"""Greek letters of formulas. Unicode lists them as confusable; readers do not confuse them."""
 _NOT_IN_A_LINK = r"[^!#-;=?-Z_a-z~\[\]]"
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _LINK = "^https?://[A-Za-z0-9]"
@@ -64,32 +59,9 @@ def _without(characters: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _script(letter: str) -> str:
-    return unicodedata.name(letter, "").partition(" ")[0]
-
-
-def _looks_latin(letter: str) -> bool:
-    """Return whether a letter of another script looks like one of a to z (Unicode's UTS 39)."""
-    if _script(letter) == "LATIN" or letter in _DISTINCT_GREEK:
-        return False
-    matches = is_confusable(letter, preferred_aliases=["latin"])
-    return bool(matches) and any(
-        like["c"].isascii() and like["c"].isalpha() for like in matches[0]["homoglyphs"]
-    )
-
-
 def _check_letters(text: str) -> str:
-    """Refuse confusable letters: within a Latin word, or as all letters of a word."""
-    for match in re.findall(r"[^\W\d_]+", text):
-        word = [letter for letter in match if unicodedata.category(letter).startswith("L")]
-        scripts = {_script(letter) for letter in word}
-        like_latin = [_looks_latin(letter) for letter in word]
-        mixed = "LATIN" in scripts and (scripts & _LIKE_LATIN or any(like_latin))
-        disguised = bool(word) and all(like_latin)
-        if mixed or disguised or any(unicodedata.normalize("NFKC", x) != x for x in word):
-            raise PydanticCustomError("letters", "has letters that look like others")
-    if any(unicodedata.category(character) == "Cf" for character in text):  # those of many bytes
-        raise PydanticCustomError("characters", "has invisible characters")
+    if problem := find_lookalike(text):
+        raise PydanticCustomError("letters", "{problem}", {"problem": problem})
     return text
 
 
@@ -132,6 +104,7 @@ ShortHash = Annotated[Text, Field(max_length=16, pattern="^[0-9a-f]{16}$")]
 _Sha256 = Annotated[Text, Field(max_length=64, pattern="^[0-9a-f]{64}$")]
 _Short = Annotated[Text, Field(max_length=100)]
 Long = Annotated[Text, Field(max_length=4096)]
+ModelName = Annotated[Long, Field(min_length=1), AfterValidator(_check_letters)]
 Amount = Annotated[Number, Field(ge=0), as_written]
 Figure = Annotated[Number, as_written]
 Interval = Annotated[list[Figure], Field(min_length=2, max_length=2), AfterValidator(_check_order)]
@@ -167,7 +140,7 @@ class EntryDraw(RunDraw, Closed):
 class EntryRun(RunConfig, Closed):
     """The content of run.json, for a run that may be an entry."""
 
-    model: Annotated[Long, Field(min_length=1)]
+    model: ModelName
     model_identity: Annotated[JsonObject, Field(max_length=64)]
     opponent: _Absent = None
     random_player: _Absent = None  # type: ignore[assignment]

@@ -81,6 +81,7 @@ class ModelSettings:
 
 
 Loader = Callable[[str, ModelSettings], "Model"]
+_is_name = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*").fullmatch
 
 
 @dataclass
@@ -128,6 +129,10 @@ class Provider:
     load: Loader = field(init=False)
 
     def __post_init__(self) -> None:
+        if not _is_name(self.name):
+            raise ValueError(
+                f"a provider's name has letters, digits, - . _ of ASCII, got {self.name!r}"
+            )
         if not self.options:
             self.options = SERVER_OPTIONS if self.served else ("concurrency",) * self.batched
 

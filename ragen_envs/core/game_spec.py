@@ -89,11 +89,15 @@ class GameSpec(NamedTuple):
         Raises:
             ValueError: A field is malformed.
         """
-        if not self.namespace.isidentifier():
-            raise ValueError(f"namespace must be an identifier, got {self.namespace!r}")
+        # Names in ASCII alone, so that none looks like another one.
+        if not (self.namespace.isidentifier() and self.namespace.isascii()):
+            raise ValueError(f"namespace must be an identifier in ASCII, got {self.namespace!r}")
+        for text in (self.name, *self.suites):
+            if not (text.isascii() and text.isprintable() and text.strip() == text != ""):
+                raise ValueError(f"names of games and suites must be in ASCII, got {text!r}")
         for variant in self.all_variants:
             name, _, version = variant.name.rpartition("-v")
-            if not (name.isidentifier() and version.isdecimal()):
+            if not (name.isidentifier() and version.isdecimal() and variant.name.isascii()):
                 raise ValueError(f"a variant's name must look like Name-v0, got {variant.name!r}")
         low, high = self.reward_range
         if not low < high:
