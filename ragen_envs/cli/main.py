@@ -132,6 +132,7 @@ def _add_serve(parser: Parser) -> None:
     )
     for name, kind, metavar, about in (
         ("max-sessions", int, "N", "concurrent sessions (default: 256)"),
+        ("max-per-client", int, "N", "concurrent sessions of one address (default: all)"),
         ("idle-timeout", float, "SECONDS", "idle time after which a session closes (default: 600)"),
         ("max-message", int, "BYTES", "maximum message size (default: 262144)"),
     ):
@@ -146,7 +147,7 @@ def _serve(options: argparse.Namespace) -> int:
     served = _served_by(options)
     from ragen_envs.integrations.openenv.served import Limits, hosts_of, listen, url_of
 
-    names = ("max_sessions", "idle_timeout", "max_message")
+    names = ("max_sessions", "max_per_client", "idle_timeout", "max_message")
     try:
         limits = Limits(
             hosts=hosts_of(options.host, options.allow_host),

@@ -104,6 +104,7 @@ class Limits:
 
     Attributes:
         max_sessions: Maximum number of sessions at a time; other clients are rejected.
+        max_per_client: Maximum number of sessions of one address; by default, all of them.
         idle_timeout: Seconds without a message after which a session is closed.
         max_message: Maximum characters of a message, or bytes of a request; a longer one closes its
             connection.
@@ -120,10 +121,13 @@ class Limits:
     max_message: int = 1 << 18
     hosts: tuple[str, ...] = LOOPBACK
     origins: tuple[str, ...] = ()
+    max_per_client: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_sessions", "max_message"):
+        for name in ("max_sessions", "max_message", "max_per_client"):
             value = getattr(self, name)
+            if value is None and name == "max_per_client":
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} is an int of at least 1, got {value!r}")
         if not 0 < self.idle_timeout < float("inf"):

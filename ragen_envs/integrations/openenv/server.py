@@ -68,6 +68,7 @@ def app(
         concurrency_config=ConcurrencyConfig(
             max_concurrent_envs=limits.max_sessions, session_timeout=limits.idle_timeout
         ),
+        max_per_client=limits.max_per_client,
         env_name=served.name,
         state_cls=TextState,
     )

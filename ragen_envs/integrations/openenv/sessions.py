@@ -49,6 +49,10 @@ class Session:
     is_reset: bool
     steps: int
 
+    def is_of(self, client: Client) -> bool:
+        """Return whether it is of a client's address."""
+        return self.client.address == client.address
+
 
 def choose_victim(sessions: Mapping[str, Session], newcomer: Client) -> str | None:
     """Return the session of a full server that makes room for a newcomer; None refuses it.
@@ -81,20 +85,29 @@ def choose_victim(sessions: Mapping[str, Session], newcomer: Client) -> str | No
 
 
 class SharedServer(HTTPEnvServer):  # type: ignore[misc]  # which has no types
-    """OpenEnv's server, in which sessions without a step make room for new clients."""
+    """OpenEnv's server, in which sessions without a step make room for new clients.
 
-    def __init__(self, *arguments: object, **named: object) -> None:
+    `max_per_client` is the maximum number of sessions of one address.
+    """
+
+    def __init__(self, *arguments: object, max_per_client: int | None, **named: object) -> None:
         super().__init__(*arguments, **named)
+        self._max_per_client = max_per_client or self._max_concurrent_envs
         self._clients: dict[str, Client] = {}
         self._reset: set[str] = set()
 
     async def _create_session(self) -> tuple[str, Environment]:
         client = CLIENT.get(Client())
         while True:
+            sessions = self._described_sessions()
+            own = {name: each for name, each in sessions.items() if each.is_of(client)}
             try:
+                if len(own) >= self._max_per_client:
+                    sessions = own
+                    raise SessionCapacityError(len(own), self._max_per_client)
                 created: tuple[str, Environment] = await super()._create_session()
             except SessionCapacityError:
-                victim = choose_victim(self._described_sessions(), client)
+                victim = choose_victim(sessions, client)
                 if victim is None:
                     raise
                 await self._destroy_session(victim)

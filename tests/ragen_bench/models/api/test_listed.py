@@ -1,13 +1,17 @@
 """Servers whose list of models changes: a run goes on with the same model, and not with another."""
 
+import asyncio
 import json
 
+import openai
 import pytest
 
 from ragen_bench.cli import main
+from ragen_bench.models.api.served_template import read_template
 from ragen_bench.models.listed import comparable, describe_entry, keep_listed, read_context
 
 from . import hosted
+from .raw import replying
 
 pytestmark = pytest.mark.slow
 
@@ -94,3 +98,11 @@ def test_large_entries_are_left_out():
     for meta in (deep, {"a": "x" * 20_000}, ["x"] * 10_000):
         assert describe_entry({"id": "a", "meta": meta}) == {"id": "a"}
     assert describe_entry({}) == {"listed": False}
+
+
+def test_a_template_in_deep_json_is_not_shown():
+    deep = b"[" * 100_000
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    with replying(head % len(deep) + deep) as server:
+        client = openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0)
+        assert asyncio.run(read_template(client, server.url, None)) is None

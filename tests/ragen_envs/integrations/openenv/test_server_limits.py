@@ -176,6 +176,7 @@ def test_any_host_and_origin_can_be_allowed():
     ("named", "message"),
     [
         ({"max_sessions": 0}, "max_sessions is an int of at least 1, got 0"),
+        ({"max_per_client": 0}, "max_per_client is an int of at least 1, got 0"),
         ({"max_message": 1.5}, "max_message is an int of at least 1, got 1.5"),
         ({"idle_timeout": 0}, "idle_timeout is in seconds and above 0, got 0"),
         ({"idle_timeout": float("nan")}, "idle_timeout is in seconds and above 0, got nan"),

@@ -62,6 +62,19 @@ def test_a_session_that_is_connected_to_does_not_make_room():
             newcomer.reset(seed=1)
 
 
+@pytest.mark.slow
+def test_an_address_has_a_limit_of_its_own():
+    limits = Limits(max_sessions=9, max_per_client=2)
+    with running(ENV, limits=limits) as url, ExitStack() as stack:
+        for _ in range(5):
+            assert "result" in post(url)  # each makes room for the next
+        for _ in range(2):
+            player = stack.enter_context(client(url))
+            player.reset(seed=1)
+            player.step(STEP)
+        assert post(url)["error"]["data"] == {"active_sessions": 2, "max_sessions": 2}
+
+
 def sessions(*listed):
     return dict(zip("abcdefgh", listed, strict=False))
 
