@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TypeAlias
@@ -39,7 +39,7 @@ _ALL = "*"
 @cache
 def load() -> Knowledge:
     """Return the knowledge that ships with the game, read once per process."""
-    return read(files("ragen_envs.games.twenty_questions.knowledge"))
+    return _read(files("ragen_envs.games.twenty_questions.knowledge"))
 
 
 def read(folder: Traversable) -> Knowledge:
@@ -48,6 +48,12 @@ def read(folder: Traversable) -> Knowledge:
     It raises a ValueError if an entry has an unknown field, lacks one, or names an unknown kind or
     feature, or if a kind is listed before one of its parents.
     """
+    knowledge = _read(folder)
+    _ = knowledge.facts, knowledge.nouns  # read them now, so that their errors are raised here
+    return knowledge
+
+
+def _read(folder: Traversable) -> Knowledge:
     rules = _toml(folder / "rules.toml")
     features = _features(_toml(folder / "features.toml"), rules["implies"])
     kinds = _kinds(_toml(folder / "kinds.toml"), features)
@@ -62,10 +68,15 @@ def read(folder: Traversable) -> Knowledge:
     known = frozenset({*kinds, *features})
     groups = groups_of(concepts, known)
     concepts = _with_unknown(concepts, _toml(folder / "open.toml"), groups, features)
-    facts = read_facts(folder / "facts", groups, known)
-    checked = _rules(rules, kinds, features)
-    nouns = _read_nouns(folder / "wordnet")
-    return Knowledge(kinds, features, scales, concepts, checked, facts, nouns)
+    return Knowledge(
+        kinds,
+        features,
+        scales,
+        concepts,
+        _rules(rules, kinds, features),
+        partial(read_facts, folder / "facts", groups, known),
+        partial(_read_nouns, folder / "wordnet"),
+    )
 
 
 def _with_unknown(
@@ -269,24 +280,24 @@ def resolve_parts(key: str, parts: Iterable[str], groups: Groups) -> frozenset[s
 def read_facts(folder: Traversable, groups: Groups, known: frozenset[str]) -> dict[str, Fact]:
     """Return the facts of a folder's TOML files by their keys."""
     facts: dict[str, Fact] = {}
+    words = {name.replace(" ", "_"): name for name in groups[_ALL]}
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         for key, entry in _toml(path).items():
             if key in facts or key in known:
                 raise ValueError(f"{key}: a fact of {path.name} and something else")
-            facts[key] = _fact(key, entry, groups)
+            facts[key] = _fact(key, entry, groups, words)
     return facts
 
 
-def _fact(key: str, entry: Toml, groups: Groups) -> Fact:
+def _fact(key: str, entry: Toml, groups: Groups, words: Mapping[str, str]) -> Fact:
     if "ask" not in entry:
         raise ValueError(f"{key}: ask is missing")
     written = {grade: entry.get(grade, "").split() for grade in _ORDER}
-    names = {name.replace(" ", "_"): name for name in groups[_ALL]}
     own: dict[str, str] = {}
     for grade, parts in written.items():
         for part in parts:
-            if part in names and own.setdefault(names[part], grade) != grade:
-                raise ValueError(f"{key}: {part} is both {own[names[part]]} and {grade}")
+            if part in words and own.setdefault(words[part], grade) != grade:
+                raise ValueError(f"{key}: {part} is both {own[words[part]]} and {grade}")
     found: dict[str, str] = {}
     for all_words in (True, False):
         for grade in reversed(_ORDER):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 Toml: TypeAlias = dict[str, Any]
@@ -142,17 +143,30 @@ class Rules:
     apart: Mapping[str, tuple[str, ...]]  # facts and features that a fact excludes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Knowledge:
-    """The whole knowledge, in the order of the files. It is hashed by identity."""
+    """The whole knowledge, in the order of the files. It is hashed by identity.
+
+    Facts and nouns are read when they are first needed: an episode begins without them.
+    """
 
     kinds: Mapping[str, Kind]
     features: Mapping[str, Feature]
     scales: Mapping[str, Scale]
     concepts: Mapping[str, Concept]
     rules: Rules
-    facts: Mapping[str, Fact]
-    nouns: Nouns
+    read_facts: Callable[[], Mapping[str, Fact]]
+    read_nouns: Callable[[], Nouns]
+
+    @cached_property
+    def facts(self) -> Mapping[str, Fact]:
+        """The facts about the world by their keys."""
+        return self.read_facts()
+
+    @cached_property
+    def nouns(self) -> Nouns:
+        """The nouns that are not secret words."""
+        return self.read_nouns()
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
