@@ -201,7 +201,7 @@ def _hash_files(files: Sequence[Path], root: Path) -> dict[str, str]:
     for file in files:
         digest = hashlib.sha256()
         try:
-            for data in read_regular(str(file)):
+            for data in read_regular(str(file.resolve())):  # a link of the user's own
                 digest.update(data)
         except OSError as error:
             raise UserError(f"{file} cannot be read: {error.strerror}") from None

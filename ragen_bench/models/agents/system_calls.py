@@ -76,7 +76,8 @@ epoll_ctl:233:21 epoll_wait:232:- epoll_pwait:281:22 epoll_pwait2:441:441 eventf
 eventfd2:290:19 signalfd:282:- signalfd4:289:74
 # memory
 mmap:9:222 mprotect:10:226 munmap:11:215 brk:12:214 mremap:25:216 msync:26:227 mincore:27:232
-madvise:28:233 mlock:149:228 mlock2:325:284 munlock:150:229 membarrier:324:283 mbind:237:235
+madvise:28:233 mlock:149:228 mlock2:325:284 munlock:150:229 mlockall:151:230 munlockall:152:231
+pkey_mprotect:329:288 pkey_alloc:330:289 pkey_free:331:290 membarrier:324:283 mbind:237:235
 get_mempolicy:239:236 set_mempolicy:238:237
 # processes and threads
 execve:59:221 exit:60:93 exit_group:231:94 wait4:61:260 waitid:247:95 kill:62:129 tkill:200:130
@@ -88,10 +89,11 @@ getpid:39:172 getppid:110:173 gettid:186:178 getpgrp:111:- getpgid:121:155 getsi
 setpgid:109:154 setsid:112:157 getuid:102:174 geteuid:107:175 getgid:104:176 getegid:108:177
 getresuid:118:148 getresgid:120:150 getgroups:115:158 capget:125:90 getpriority:140:141
 setpriority:141:140 sched_yield:24:124 sched_getaffinity:204:123 sched_setaffinity:203:122
-sched_getparam:143:121 sched_getscheduler:145:120 sched_getattr:315:275
-sched_get_priority_max:146:125 sched_get_priority_min:147:126 sched_rr_get_interval:148:127
-getcpu:309:168 getrlimit:97:163 setrlimit:160:164 prlimit64:302:261 getrusage:98:165 times:100:153
-uname:63:160 sysinfo:99:179 getrandom:318:278
+sched_getparam:143:121 sched_getscheduler:145:120 sched_getattr:315:275 sched_setparam:142:118
+sched_setscheduler:144:119 ioprio_get:252:31 ioprio_set:251:30 sched_get_priority_max:146:125
+sched_get_priority_min:147:126 sched_rr_get_interval:148:127 getcpu:309:168 getrlimit:97:163
+setrlimit:160:164 prlimit64:302:261 getrusage:98:165 times:100:153 uname:63:160 sysinfo:99:179
+getrandom:318:278
 # time
 time:201:- gettimeofday:96:169 clock_gettime:228:113 clock_getres:229:114 clock_nanosleep:230:115
 nanosleep:35:101 getitimer:36:102 setitimer:38:103 alarm:37:- timer_create:222:107
