@@ -14,6 +14,7 @@ import stat
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -36,7 +37,7 @@ _BLOCK = 1 << 16
 
 
 @contextmanager
-def open_file(file: Path) -> Iterator[BinaryIO]:
+def open_file(file: Path) -> Iterator[BufferedReader]:
     """Open a regular file, or a link to one, for reading bytes; UserError for other kinds."""
     with open(file, "rb", opener=_open_at_once) as content:
         status = os.fstat(content.fileno())

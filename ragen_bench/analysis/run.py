@@ -12,6 +12,7 @@ from ragen_bench.analysis.replayed_episode import replay_episode
 from ragen_bench.cache import fetch
 from ragen_bench.episodes.replay import Replayer, UnplayableError
 from ragen_bench.json_types import JsonObject
+from ragen_bench.reading import open_file
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord
@@ -59,7 +60,7 @@ def fetch_analysis(run: RunDirectory) -> JsonObject:
     """Return `analyse(run)`, kept in the cache unless the code of an environment is not ours."""
     if not {env.id for env in run.config.envs} <= {*IDS, *OPPONENT_IDS}:
         return analyse(run)
-    with run.episodes_file.open("rb") as episodes:
+    with open_file(run.episodes_file) as episodes:
         digest = hashlib.file_digest(episodes, "sha256").hexdigest()
     analysis: JsonObject = fetch("analysis", [run.config.as_json(), digest], lambda: analyse(run))
     return analysis

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from dataclasses import replace
 
 import pytest
@@ -167,13 +168,16 @@ def test_split_error_finds_what_batches_share():
         (["."], "policy.json"),
         ([".", "--iterations", "3"], "remove --iterations"),
         (["damaged"], "damaged is not a policy that --save wrote"),
+        (["piped"], "policy.safetensors is not a regular file"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, monkeypatch, capsys, arguments, said):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "damaged").mkdir()
     facts = {"task": {"game": "lake", "size": 3}, "iterations": 0, "policy_seed": 0, "success": 0}
-    (tmp_path / "damaged" / "policy.json").write_text(json.dumps(facts))
+    for name in ("damaged", "piped"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "policy.json").write_text(json.dumps(facts))
+    os.mkfifo(tmp_path / "piped" / "policy.safetensors")
     (tmp_path / "damaged" / "policy.safetensors").write_bytes(b"no weights")
     assert main(["credit", *arguments]) == 2
     err = capsys.readouterr().err

@@ -1,5 +1,7 @@
 """The store of runs: resumption, sharing, folders of others, and what is written once."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -77,6 +79,26 @@ def test_a_torn_file_is_named(tmp_path):
     file = next((tmp_path / "arms").glob("*/*.npz"))
     file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(UserError, match=f"{file.name} cannot be read .*; remove it"):
+        run(study, tmp_path, StandIn())
+
+
+@pytest.mark.parametrize("change", ["lacks test", "texts", "one array", "pipe"])
+def test_a_file_of_others_is_named(tmp_path, change):
+    study = make_study(claim())
+    run(study, tmp_path, StandIn())
+    file = next((tmp_path / "arms").glob("*/*.npz"))
+    arrays = dict(np.load(file))
+    file.unlink()
+    if change == "pipe":
+        os.mkfifo(file)
+    elif change == "one array":
+        with file.open("wb") as content:
+            np.save(content, arrays["test"])
+    else:
+        texts = {"test": np.array(["a"])} if change == "texts" else {}
+        rest = {name: values for name, values in arrays.items() if name != "test"}
+        np.savez(file, **rest, **texts)
+    with pytest.raises(UserError, match=rf"{file.name} (cannot be read|is not a regular file)"):
         run(study, tmp_path, StandIn())
 
 

@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from ragen_bench.errors import UserError, unknown
 from ragen_bench.json_types import JsonObject
+from ragen_bench.reading import open_file
 from ragen_bench.runs.atomic import replacing, write_text
 from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.laboratory.games import find_game
@@ -99,7 +100,8 @@ def read_policy(folder: Path) -> Policy:
         facts = read_whole(folder / _FACTS, "choose another folder")
         task = _TASK.validate_python(facts["task"])
         iterations, seed, success = (facts[n] for n in ("iterations", "policy_seed", "success"))
-        weights = load_file(folder / _WEIGHTS)
+        with open_file(folder / _WEIGHTS):  # not a pipe, which would never end
+            weights = load_file(folder / _WEIGHTS)
         model = StackedModel(SHAPE, find_game(task).vocabulary)
         expected = model.make_weights([torch.Generator()])
         found = {name: one.shape for name, one in weights.items()}

@@ -24,6 +24,8 @@ from ragen_starpo.studies.pages import Finding
 from ragen_starpo.studies.verdicts import Judgement, judge
 
 _ARMS = "arms"
+_BAD_ARRAYS = (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error)
+"""Exceptions of a file of arrays that the studies did not write."""
 _MEMORY = 64 << 20
 """Bytes of a GPU that a run of 128 rollouts an iteration takes at most."""
 
@@ -196,14 +198,17 @@ def _read(file: Path) -> Runs:
     try:
         with open_file(file) as packed, np.load(packed) as content:
             arrays = dict(content)
-    except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
+        if any(values.dtype.kind not in "fiu" for values in arrays.values()):
+            raise ValueError("it holds something else than numbers")
+        curves = {
+            name.removeprefix("curve-"): values
+            for name, values in arrays.items()
+            if name.startswith("curve-")
+        }
+        runs = Runs(curves, arrays["test"], arrays["start"], float(arrays["seconds"]))
+    except _BAD_ARRAYS as error:
         raise UserError(f"{file} cannot be read ({error}); remove it, and run it again") from None
-    curves = {
-        name.removeprefix("curve-"): values
-        for name, values in arrays.items()
-        if name.startswith("curve-")
-    }
-    return Runs(curves, arrays["test"], arrays["start"], float(arrays["seconds"]))
+    return runs
 
 
 def _join(parts: Sequence[Runs], warm_starts: int) -> Runs:

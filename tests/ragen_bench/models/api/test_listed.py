@@ -82,7 +82,10 @@ def test_other_engines_and_ways_of_asking_differ():
     assert comparable(*weights) == weights
 
 
-@pytest.mark.parametrize("huge", [10**4000, 10**15, float("nan"), float("inf"), -(10**400)])
+HUGE = (10**4000, 10**15, float("nan"), float("inf"), -(10**400))
+
+
+@pytest.mark.parametrize("huge", HUGE, ids=range(len(HUGE)))
 def test_what_is_recorded_can_be_read_back(huge):
     entry = {"id": "a", "max_model_len": huge, "meta": {"n_ctx": huge, "n_params": 7}, "x": huge}
     found = describe_entry(entry)
