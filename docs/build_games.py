@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ragen_bench.analysis.failures import COMMON
+from ragen_bench.json_types import JsonObject
 from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.suites import SUITES, has_split, held_out_size, make_env
 from ragen_envs.core.game_spec import GameSpec
@@ -24,6 +25,7 @@ from ragen_envs.core.protocol import format_answer
 from ragen_envs.registration import (
     GAMES,
     IDS,
+    find_blind_script,
     find_reference,
     find_variant,
     load_class,
@@ -162,8 +164,8 @@ def _page(game: GameSpec) -> str:
         inspect.getdoc(env_class) or "",
         "## Variants",
         _variants(game, env_class),
-        f"Success of the random player, 16 episodes on each of the {_sizes(game)} test instances, "
-        "and expected score of the best player on them:",
+        f"Success of the random player on each of the {_sizes(game)} test instances, 16 episodes "
+        "each, of the blind script, and expected score of the best player on them:",
         _players(game),
         *(
             f"In {id_.partition('/')[2]} that is a reference player, and its score is not an upper "
@@ -171,6 +173,9 @@ def _page(game: GameSpec) -> str:
             for id_ in game.ids
             if (why := find_reference(id_))
         ),
+        "The blind script is the best fixed sequence of actions that `scripts/build_blind.py` "
+        "finds in the train split; it reads no observation. Turn by turn:",
+        _scripts(game),
         f"## The first observation of `{first}`, test instance 0",
         _block(make_env(first, "test", "think").reset(seed=0)[0]),
     ]
@@ -204,15 +209,36 @@ def _variants(game: GameSpec, env_class: Any) -> str:
 
 
 def _players(game: GameSpec) -> str:
-    rows = ["| id | random success | random score | best score |", "| --- " * 4 + "|"]
+    rows = [
+        "| id | random success | random score | blind success | blind score | best score |",
+        "| --- " * 6 + "|",
+    ]
     for env in game.ids:
         found = compute_baseline("random", env, "test", range(held_out_size(env)))
         low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
+        blind = compute_baseline("blind", env, "test", range(held_out_size(env)))
         rows.append(
-            f"| `{env}` | {100 * found['success']:.1f} % [{low}, {high}] | "
-            f"{found['score']:.3f} | {found['ceiling']:.3f}"
+            f"| `{env}` | {100 * found['success']:.1f} % [{low}, {high}] | {found['score']:.3f} | "
+            f"{_blind_cells(blind)} | {found['ceiling']:.3f}"
             f"{' (reference)' if find_reference(env) else ''} |"
         )
+    return "\n".join(rows)
+
+
+def _blind_cells(found: JsonObject | None) -> str:
+    if found is None:
+        return "- | -"
+    low, high = (f"{100 * bound:.1f}" for bound in found["success_interval"])
+    return f"{100 * found['success']:.1f} % [{low}, {high}] | {found['score']:.3f}"
+
+
+def _scripts(game: GameSpec) -> str:
+    """Return the blind scripts, a turn after the other."""
+    rows = [
+        f"- `{env}`: {' / '.join(', '.join(turn) for turn in script)}"
+        for env in game.ids
+        if (script := find_blind_script(env))
+    ]
     return "\n".join(rows)
 
 

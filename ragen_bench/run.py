@@ -37,7 +37,7 @@ _COLUMNS = ("env", "split", "index", "sample", "outcome", "success", "score")
 
 @dataclass(frozen=True)
 class Baseline:
-    """Scores of the random player or the oracle on a run's instances.
+    """Scores of the random player, the blind script or the oracle on a run's instances.
 
     Attributes:
         episodes: Number of its episodes.
@@ -69,6 +69,7 @@ class EnvMetrics:
         pass_hat_k: Chance that all of k episodes succeed.
         random: Random baseline; None where no actions are listed and no random player was named.
         oracle: Best player; None where there is none.
+        blind: Best fixed script that reads no observation; None where the game has none.
     """
 
     env: str
@@ -82,6 +83,7 @@ class EnvMetrics:
     pass_hat_k: Mapping[int, Estimate]
     random: Baseline | None
     oracle: Baseline | None
+    blind: Baseline | None = None
 
 
 class Run:
@@ -174,6 +176,7 @@ class Run:
                     pass_hat_k=_read_by_k(row, "pass_hat_k"),
                     random=_read_baseline(row["random"]),
                     oracle=_read_baseline(row["oracle"]),
+                    blind=_read_baseline(row.get("blind")),
                 )
                 for row in self._summary["envs"]
             ]

@@ -20,6 +20,7 @@ from ragen_envs.registration import (
     IDS,
     OPPONENT_IDS,
     all_games,
+    find_blind_script,
     is_registered,
     register_third_party_games,
 )
@@ -179,8 +180,10 @@ def plays(player: str, env: str, random_player: bool = False) -> bool:
     """Return whether a player can play an environment.
 
     "random" needs a list of actions, or a function that the user named (`random_player`), "oracle"
-    a `TextEnv`; any other model plays all.
+    a `TextEnv`, "blind" a script of the game; any other model plays all.
     """
+    if player == "blind":
+        return find_blind_script(env) is not None
     if player not in ("random", "oracle") or is_text_env(env):
         return True
     return player == "random" and (random_player or get_game(env).lists_actions)

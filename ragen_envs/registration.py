@@ -24,6 +24,7 @@ from ragen_envs.core.game_spec import (
     GameSpec,
     OpponentSpec,
     VariantSpec,
+    find_file,
     import_attribute,
 )
 
@@ -166,6 +167,31 @@ def find_reference(env_id: str) -> str:
     """Return why the oracle's score is not an upper bound; "" where it is, or for any other id."""
     variant = find_variant(env_id) if is_registered(env_id) else None
     return variant.reference if isinstance(variant, VariantSpec) else ""
+
+
+def find_blind_script(env_id: str) -> tuple[tuple[str, ...], ...] | None:
+    """Return the actions by turn of an id's blind script; None if its game ships none.
+
+    A file that does not have the form of `GameSpec.blind` is a ValueError.
+    """
+    if not is_registered(env_id) or not (place := find_game(env_id).blind):
+        return None
+    return _read_scripts(place).get(env_id.partition("/")[2])
+
+
+@cache
+def _read_scripts(place: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    import json
+
+    with open(find_file(place), encoding="utf-8") as file:
+        scripts = json.load(file)
+    turns = [turn for script in scripts.values() for turn in script]
+    if not all(scripts.values()) or not all(
+        isinstance(turn, list) and turn and all(isinstance(action, str) for action in turn)
+        for turn in turns
+    ):
+        raise ValueError(f"{place} must have a list of turns for each variant, each some actions")
+    return {name: tuple(map(tuple, script)) for name, script in scripts.items()}
 
 
 def load_class(env_id: str) -> Any:

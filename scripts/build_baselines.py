@@ -1,8 +1,9 @@
 """Writes the shipped episodes of the baselines, or compares them.
 
-    python scripts/build_baselines.py [--check] [ID ...]
+    python scripts/build_baselines.py [--check] [--blind] [ID ...]
 
-Without ids it plays all environments of this package.
+Without ids it plays all environments of this package. With `--blind` it plays only the blind
+scripts, after `build_blind.py`, and takes the other players from the shipped files.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import sys
 
 from ragen_bench.cache import RECOMPUTE
 from ragen_bench.scores.baselines import play_outcomes
-from ragen_bench.scores.outcomes import PLAYERS, pack_file, unpack_file
-from ragen_bench.suites import env_id, held_out_size
+from ragen_bench.scores.outcomes import PLAYERS, find_shipped, pack_file, unpack_file
+from ragen_bench.suites import env_id, held_out_size, plays
 from ragen_envs.core.instances import SHIPPED_SPLITS
 from ragen_envs.registration import IDS
 
@@ -22,14 +23,20 @@ def main(arguments: list[str]) -> int:
     """Write or compare the files, and return the exit code."""
     os.environ[RECOMPUTE] = "1"
     check = "--check" in arguments
-    ids = [env_id(name) for name in arguments if name != "--check"]
+    replayed = ("blind",) if "--blind" in arguments else PLAYERS
+    ids = [env_id(name) for name in arguments if not name.startswith("--")]
     differing = 0
     for env in ids or IDS:
-        indices = range(held_out_size(env))
+        players = [player for player in PLAYERS if plays(player, env)]
         file, content = pack_file(
             env,
             {
-                split: {player: play_outcomes(player, env, split, indices) for player in PLAYERS}
+                split: {
+                    player: play_outcomes(player, env, split, range(held_out_size(env)))
+                    if player in replayed
+                    else find_shipped(player, env, split) or []
+                    for player in players
+                }
                 for split in SHIPPED_SPLITS
             },
         )

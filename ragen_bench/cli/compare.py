@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ragen_bench.terminal.tables import MetricsTable
 
 _CAPTION = (
-    "A, {0}: success in %. norm.: 0 = random player, 1 = best player. n: common instances. 95 %: "
-    "interval of A - {0}, paired by instance. finds: difference detected with 80 % power. A>{0}: "
-    "instances that A solved more often."
+    "A, {0}: success in %. norm.: 0 = random player, 1 = best player. blind: the best fixed "
+    "script. n: common instances. 95 %: interval of A - {0}, paired by instance. finds: difference "
+    "detected with 80 % power. A>{0}: instances that A solved more often."
 )
 _UNCORRECTED = "Intervals are not corrected for multiple comparisons. "
 _LEAD_CAPTION = (
@@ -134,6 +134,8 @@ def comparison_table(differences: JsonObject) -> MetricsTable:
         main, norm = _env_cells(row)
         table.add_row(short(row["env"]), *main)
         table.add_row(*norm)
+        if "blind" in row:
+            table.add_row(*_blind_cells(row))
     if has_mean(differences):
         main, norm = _mean_cells(differences["suite"])
         table.add_row("")
@@ -158,6 +160,8 @@ def comparisons_table(compared: JsonObject) -> MetricsTable:
             main, norm = _mean_cells(row) if env == MEAN else _env_cells(row)
             table.add_row(f"  {letter}", *main)
             table.add_row(f"  {norm[0]}", *norm[1:])
+        if "blind" in rows[0][1]:
+            table.add_row(*_blind_cells(rows[0][1]))
     return table
 
 
@@ -169,6 +173,13 @@ def _env_cells(row: JsonObject) -> tuple[list[str], list[str]]:
         return [count, *_score_cells(row["return"]), *ahead], ["  (returns)"]
     main = [count, *_difference_cells(row["success"], 100, 1), *ahead]
     return main, ["  norm.", "", *_score_cells(row["normalised"])]
+
+
+def _blind_cells(row: JsonObject) -> list[str]:
+    """Return the row of the blind script, whose success stands next to that of both runs."""
+    from ragen_bench.terminal.console import percent
+
+    return ["  blind", "", *[percent(row["blind"]["success"])] * 2]
 
 
 def _mean_cells(suite: JsonObject) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Baselines: the random player and the oracle, on the instances of a run.
+"""Baselines: the random player, the blind script and the oracle, on the instances of a run.
 
 The episodes of this package's environments on val and test are shipped, see
 `scripts/build_baselines.py`; others are played once and kept in the user's cache.
@@ -20,7 +20,7 @@ from ragen_bench.episodes.runner import play
 from ragen_bench.json_types import Json, JsonObject
 from ragen_bench.models import Model, Sampling
 from ragen_bench.models.random_player import RandomPlayer
-from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.models.scripted import BlindModel, OracleModel, RandomModel
 from ragen_bench.opponents.opponent import pair_with_rule
 from ragen_bench.runs.schema import Indices
 from ragen_bench.runs.specification import spec_hash
@@ -52,9 +52,10 @@ def compute_baseline(
     """Return the metrics of a scripted player on instances of a split.
 
     `ceiling` is the best player's expected score, exact or estimated with a reference player, see
-    `find_reference`. The oracle's `score` is one sample of it. The result is None for a third-party
-    environment without an oracle, or without legal actions for the random player, unless it has the
-    given random player. `draw` is the key of the drawn split.
+    `find_reference`. The oracle's `score` is one sample of it. The result is None for a game
+    without a blind script, and for a third-party environment without an oracle, or without legal
+    actions for the random player, unless it has the given random player. `draw` is the key of the
+    drawn split.
     """
     if not plays(player, env, random_player is not None):
         return None
@@ -142,12 +143,18 @@ def play_outcomes(
     draw: str = "",
 ) -> list[PlayedOutcome]:
     """Play a player's episodes, which are the same in every process; report long ones."""
-    model: Model = RandomModel(random_player) if player == "random" else OracleModel()
-    tasks = [Task(env, split, index, sample) for index in indices for sample in range(SAMPLES)]
+    models: dict[Player, Model] = {
+        "random": RandomModel(random_player),
+        "blind": BlindModel(),
+        "oracle": OracleModel(),
+    }
+    tasks = [
+        Task(env, split, index, sample) for index in indices for sample in range(SAMPLES[player])
+    ]
     begin, outcomes, is_reported = time.monotonic(), [], False
     # Scripted players read the environment, so their conversations need no history.
     make = partial(make_env, draw=draw)
-    for ended in play(tasks, pair_with_rule(model, env), _SAMPLING, "plain", 0, make=make):
+    for ended in play(tasks, pair_with_rule(models[player], env), _SAMPLING, "plain", 0, make=make):
         if record := ended.record:
             values = record.success, record.score, record.ceiling, record.episode_return
             outcomes.append(PlayedOutcome(record.index, record.sample, *values, len(record.turns)))

@@ -14,7 +14,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash
-from ragen_bench.scores.baselines import compute_floor_and_ceiling
+from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
 from ragen_bench.statistics import (
     Estimate,
     Paired,
@@ -95,7 +95,8 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
     and `b`, the two runs; `notes`, caveats in one line each; `envs`, for each environment the
     number of common `instances`, the difference in `success` and `normalised` score with its
     interval (None if unknown), in `return` where there is no success, and the number of instances
-    on which each run was ahead (None if the numbers of samples differ); `suite`, the means over
+    on which each run was ahead (None if the numbers of samples differ), and the success of the
+    `blind` script where the game has one; `suite`, the means over
     environments. Each difference has `detectable`, the difference that such runs detect with 80 %
     power, None without spread.
 
@@ -149,8 +150,9 @@ def _compare(
         if common := sorted(of_a.keys() & of_b.keys()):
             scale, problem = find_scale(env.id, env.spec_hash, tuple(common))
             notes += [problem] if problem else []
+            blind = _find_blind(config, env.id, tuple(common)) if scale else None
             side_a, side_b = ([samples[i] for i in common] for samples in (of_a, of_b))
-            rows.append(_make_row(env.id, side_a, side_b, scale))
+            rows.append(_make_row(env.id, side_a, side_b, scale, blind))
     if not rows:
         raise UserError(f"no instance is finished in both {a.run.path} and {b.run.path}", 1)
     return {
@@ -230,7 +232,17 @@ def _find_scale(
     return (floor, ceiling), ""
 
 
-def _make_row(env: str, a: _Common, b: _Common, scale: _Scale | None) -> JsonObject:
+def _find_blind(config: RunConfig, env: str, common: tuple[int, ...]) -> JsonObject | None:
+    """Return the success of the blind script on the common instances, None where it has none."""
+    found = compute_baseline("blind", env, config.split, common, draw=config.draw_key)
+    if found is None or found["success"] is None:
+        return None
+    return {name: found[name] for name in ("success", "success_interval")}
+
+
+def _make_row(
+    env: str, a: _Common, b: _Common, scale: _Scale | None, blind: JsonObject | None
+) -> JsonObject:
     has_success = all(
         any(episode.success is not None for samples in side for episode in samples)
         for side in (a, b)
@@ -255,6 +267,7 @@ def _make_row(env: str, a: _Common, b: _Common, scale: _Scale | None) -> JsonObj
         "a_ahead": main.a_ahead,
         "b_ahead": main.b_ahead,
         "normalised": normalised,
+        **({"blind": blind} if blind else {}),
     }
 
 

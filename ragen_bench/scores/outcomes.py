@@ -21,11 +21,11 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.models.scripted import RandomModel
 from ragen_bench.runs.specification import spec_hash
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
-from ragen_envs.registration import IDS
+from ragen_envs.registration import IDS, find_blind_script
 
-Player = Literal["random", "oracle"]
+Player = Literal["random", "blind", "oracle"]
 PLAYERS: tuple[Player, ...] = get_args(Player)
-SAMPLES = 16
+SAMPLES: dict[Player, int] = {"random": 16, "blind": 4, "oracle": 16}
 """Episodes of a player on each instance."""
 FOLDER = Path(__file__).with_name("shipped")
 _DIGEST_BYTES = 32
@@ -72,7 +72,9 @@ def find_shipped(player: Player, env: str, split: Split) -> list[PlayedOutcome] 
     shipped = _read(env).get(split)
     if shipped is None or shipped["specification"] != spec_hash(env, split, "plain"):
         return None
-    return list(_unpack(shipped[player]))
+    if player == "blind" and shipped.get("script") != _list_script(env):
+        return None
+    return list(_unpack(shipped[player], SAMPLES[player]))
 
 
 @cache
@@ -95,7 +97,8 @@ def pack_file(
     content = {
         split: {
             "specification": spec_hash(env, split, "plain"),
-            **{player: _pack(outcomes) for player, outcomes in players.items()},
+            "script": _list_script(env),
+            **{player: _pack(outcomes, SAMPLES[player]) for player, outcomes in players.items()},
         }
         for split, players in splits.items()
     }
@@ -112,27 +115,32 @@ def unpack_file(content: bytes) -> JsonObject | None:
     return shipped
 
 
+def _list_script(env: str) -> list[list[str]] | None:
+    script = find_blind_script(env)
+    return None if script is None else [list(turn) for turn in script]
+
+
 def _file_of(env: str) -> Path:
     return FOLDER / f"{env.partition('/')[2]}.json.xz"
 
 
-def _pack(outcomes: Sequence[PlayedOutcome]) -> JsonObject:
+def _pack(outcomes: Sequence[PlayedOutcome], samples: int) -> JsonObject:
     """Return the columns; one that is equal for all samples has a value for each instance."""
     ordered = sorted(outcomes, key=lambda outcome: (outcome.index, outcome.sample))
-    columns: JsonObject = {"instances": len(ordered) // SAMPLES}
+    columns: JsonObject = {"instances": len(ordered) // samples}
     for name in _COLUMNS:
         values = [getattr(outcome, name) for outcome in ordered]
-        first = values[::SAMPLES]
-        is_constant = values == [value for value in first for _ in range(SAMPLES)]
+        first = values[::samples]
+        is_constant = values == [value for value in first for _ in range(samples)]
         columns[name] = first if is_constant else values
     return columns
 
 
-def _unpack(columns: JsonObject) -> Iterator[PlayedOutcome]:
-    size = columns["instances"] * SAMPLES
+def _unpack(columns: JsonObject, samples: int) -> Iterator[PlayedOutcome]:
+    size = columns["instances"] * samples
     whole = [
-        values if len(values) == size else [value for value in values for _ in range(SAMPLES)]
+        values if len(values) == size else [value for value in values for _ in range(samples)]
         for values in (columns[name] for name in _COLUMNS)
     ]
     for number, values in enumerate(zip(*whole, strict=True)):
-        yield PlayedOutcome(*divmod(number, SAMPLES), *values)
+        yield PlayedOutcome(*divmod(number, samples), *values)

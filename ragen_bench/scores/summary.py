@@ -34,7 +34,8 @@ def summarise(run: RunDirectory, prices: Prices | None = None) -> JsonObject:
     """Return the content of summary.json, for a run with at least one episode.
 
     Everything except `seconds` and `cost` is a function of the run's configuration and episodes.
-    The random and the oracle player are run on the same instances, with their own seed. A UserError
+    The random player, the blind script and the oracle are run on the same instances, with their own
+    seed. A UserError
     is raised if the key of a sealed split is missing, or the run names a random player that the
     user did not name.
     """
@@ -128,13 +129,15 @@ def _row(
     config: RunConfig,
     random_player: RandomPlayer | None,
 ) -> JsonObject:
-    """Return an environment's metrics with those of the random and the oracle player."""
+    """Return an environment's metrics with those of the baselines."""
     row = {"env": env.id, **compute_metrics(episodes)}
     if counts := reply_counts(env.id):
         row["opponent"] = compute_opponent_metrics(episodes, counts)
     where = env.id, config.split, env.played
     row["random"] = compute_baseline("random", *where, random_player, config.draw_key)
     row["oracle"] = compute_baseline("oracle", *where, draw=config.draw_key)
+    if blind := compute_baseline("blind", *where, draw=config.draw_key):
+        row["blind"] = blind
     scaled = None
     if row["random"] and row["oracle"] and row["score"] is not None:
         score, floor, ceiling = estimate_of(row, "score"), row["random"], row["oracle"]
@@ -144,6 +147,20 @@ def _row(
     if why := find_reference(env.id):
         row["reference"] = why
     return row
+
+
+def find_close_to_blind(summary: JsonObject) -> list[str]:
+    """Return the environments whose success is not above that of their blind script.
+
+    The script's success is in the interval of the model's, or above it.
+    """
+    return [
+        row["env"]
+        for row in summary["envs"]
+        if "blind" in row
+        and row["success"] is not None
+        and row["blind"]["success"] >= row["success_interval"][0]
+    ]
 
 
 def _cost(config: RunConfig, rows: list[JsonObject], prices: Prices) -> JsonObject | None:

@@ -18,8 +18,8 @@ from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.faults import describe_causes
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.scores.cost import Prices
-from ragen_bench.scores.summary import summarise
-from ragen_bench.statistics import Estimate
+from ragen_bench.scores.summary import find_close_to_blind, summarise
+from ragen_bench.statistics import Estimate, normalise
 from ragen_bench.suites import states_form
 from ragen_bench.terminal.console import fixed, interval, percent
 from ragen_bench.terminal.tables import MetricsTable
@@ -29,8 +29,8 @@ from ragen_envs.registration import find_reference
 
 _COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
 _CAPTION = (
-    "success: % of episodes. norm.: 0 = random player, 1 = oracle. form, action: % of turns with "
-    "a valid format, with valid actions. s: seconds."
+    "success: % of episodes. norm.: 0 = random player, 1 = oracle. blind: the best fixed script. "
+    "form, action: % of turns with a valid format, with valid actions. s: seconds."
 )
 
 
@@ -70,8 +70,8 @@ def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTabl
     table = MetricsTable(title, _caption(summary), columns)
     for row in summary["envs"]:
         table.add_row(short(row["env"]), *_model_cells(row), *_given_up_cells(row, columns))
-        for player in ("random", "oracle"):
-            if row[player]:
+        for player in ("random", "blind", "oracle"):
+            if row.get(player):
                 table.add_row(f"  {_player_name(player, row)}", *_baseline_cells(row, player))
     return table
 
@@ -85,7 +85,9 @@ def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
     table = MetricsTable(title, f"-: not played. {_CAPTION}", columns)
     for first in summaries[0]["envs"]:
         table.add_row(short(first["env"]))
-        table.add_row("  random", *_baseline_cells(first, "random"))
+        for player in ("random", "blind"):
+            if first.get(player):
+                table.add_row(f"  {player}", *_baseline_cells(first, player))
         for summary in summaries:
             rows = {row["env"]: row for row in summary["envs"]}
             row = rows.get(first["env"])
@@ -100,7 +102,11 @@ def _player_name(player: str, row: JsonObject) -> str:
 
 
 def _baseline_cells(row: JsonObject, player: str) -> list[str]:
-    normalised = {"random": "0.00", "oracle": "1.00"}[player] if row["oracle"] else "-"
+    scaled = {"random": 0.0, "oracle": 1.0}.get(player) if row["oracle"] else None
+    if player == "blind" and row["random"] and row["oracle"]:
+        floor, ceiling = row["random"]["score"], row["oracle"]["ceiling"]
+        scaled = normalise(row["blind"]["score"], floor, ceiling)
+    normalised = "-" if scaled is None else fixed(scaled, 2)
     return [str(row[player]["episodes"]), *_success_cells(row[player]), normalised]
 
 
@@ -169,6 +175,8 @@ def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
                 f"which {describe_replies(row['env'], row['opponent'])}; the rule answered random "
                 "and oracle"
             )
+    if close := find_close_to_blind(summary):
+        yield f"No better than a script that reads nothing: {', '.join(map(short, close))}"
     if truncation := describe_truncation(summary, config.max_tokens):
         yield truncation
     if (cost := summary["cost"]) and cost["amount"]:

@@ -21,6 +21,12 @@ def import_attribute(entry_point: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
+def find_file(place: str) -> str:
+    """Return the path of a file in a package, "PACKAGE:FILE"."""
+    package, _, name = place.partition(":")
+    return f"{import_module(package).__path__[0]}/{name}"
+
+
 class VariantSpec(NamedTuple):
     """One id of a game.
 
@@ -70,6 +76,8 @@ class GameSpec(NamedTuple):
         order: The position of the game in lists; games of equal order are sorted by name.
         suite_version: The version of `full`, or of the package's own suites, in which the game's
             ids last changed. The highest one is the version of the suite.
+        blind: "PACKAGE:FILE" of a JSON object with a script for each variant: the best fixed
+            answers that read no observation, a list of actions for each turn. "" if there is none.
     """
 
     name: str
@@ -82,6 +90,7 @@ class GameSpec(NamedTuple):
     namespace: str = NAMESPACE
     order: int = 1000
     suite_version: int = 1
+    blind: str = ""
 
     def check(self) -> None:
         """Check the fields.

@@ -1,6 +1,8 @@
-"""Two reference players for every game: the random player and the oracle."""
+"""Reference players for every game: the random player, the blind script and the oracle."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from gymnasium.error import ResetNeeded
 
@@ -28,6 +30,17 @@ def random_actions(player: Player, stream: RandomStream) -> list[str]:
     if not legal:
         raise ResetNeeded("the episode is over or never began: call reset() first")
     return [legal[stream.below(len(legal))] for _ in range(player.actions_this_turn)]
+
+
+def blind_answer(player: Player, script: Sequence[Sequence[str]], turn: int) -> str:
+    """Return the response of a fixed script, which begins again after its last turn.
+
+    Args:
+        player: Environment or other player whose turn it is; only its response format is read.
+        script: Actions of each turn.
+        turn: Number of the turn, from 0 on.
+    """
+    return answer_with(player, script[turn % len(script)])
 
 
 def oracle_answer(player: Player) -> str:

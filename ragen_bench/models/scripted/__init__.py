@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import (
     CallEngine,
@@ -16,7 +17,8 @@ from ragen_bench.models.provider import ModelSettings, provider
 from ragen_bench.models.random_player import RandomPlayer
 from ragen_bench.third_party import ThirdPartyEnv
 from ragen_envs.core.instances import RandomStream
-from ragen_envs.core.policies import oracle_answer, random_answer
+from ragen_envs.core.policies import blind_answer, oracle_answer, random_answer
+from ragen_envs.registration import find_blind_script
 
 
 class _ScriptedModel:
@@ -50,6 +52,22 @@ class RandomModel(_ScriptedModel):
         if self._player and isinstance(env, ThirdPartyEnv):
             return self._player.answer(env.observations, stream, request.label)
         return random_answer(env, stream)
+
+
+class BlindModel(_ScriptedModel):
+    """Answers with the blind script of each environment, which reads no observation."""
+
+    def engine(self, sampling: Sampling) -> Engine:
+        """Return an engine of the scripts' completions."""
+        refuse_constraint(sampling, "blind")
+        return CallEngine(lambda requests: [Completion(self._answer(r)) for r in requests])
+
+    def _answer(self, request: Request) -> str:
+        turn = request.turn_id
+        script = find_blind_script(turn.env) if turn else None
+        if turn is None or script is None:
+            raise UserError("blind needs an environment whose game ships a blind script")
+        return blind_answer(request.env, script, turn.turn)
 
 
 class OracleModel(_ScriptedModel):

@@ -52,7 +52,14 @@ def render_csv(rankings: Sequence[Ranking]) -> str:
     """Return the content of leaderboard.csv, one line per entry and environment."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    metrics = ("success", "score", "normalised", "random_success", "oracle_success")
+    metrics = (
+        "success",
+        "score",
+        "normalised",
+        "random_success",
+        "oracle_success",
+        "blind_success",
+    )
     writer.writerow(
         [
             *(f"suite_{name}" if name in ("version", "hash") else name for name in _RANKING),
@@ -112,6 +119,11 @@ def _rows(ranking: Ranking) -> Iterator[list[Cell]]:
                 *_with_interval(row.normalised, row.normalised_interval),
                 *_with_interval(row.random.success, row.random.success_interval),
                 *_with_interval(row.oracle.success, row.oracle.success_interval),
+                *(
+                    _with_interval(row.blind.success, row.blind.success_interval)
+                    if row.blind
+                    else (None, None, None)
+                ),
             ]
 
 

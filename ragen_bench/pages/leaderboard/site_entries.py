@@ -22,6 +22,7 @@ from ragen_bench.reading import read_bytes
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.draws import Draw
 from ragen_bench.runs.schema import Positive, RunConfig, RunDraw, Text, Whole
+from ragen_bench.scores.baselines import compute_baseline
 from ragen_envs.core.sealed import SealedKeyError
 
 
@@ -71,7 +72,7 @@ _REFERENCE = TypeAdapter(_Reference)
 
 @dataclass(frozen=True)
 class Player:
-    """The success of the random player or the oracle in an environment, with its interval."""
+    """The success of a baseline in an environment, with its interval."""
 
     success: Figure
     success_interval: Interval
@@ -95,9 +96,15 @@ class Row:
     normalised_interval: Interval | None
     random: Player
     oracle: Player
+    blind: Player | None = None
 
     def __post_init__(self) -> None:
         _check_both(self.normalised, self.normalised_interval)
+
+    @property
+    def is_close_to_blind(self) -> bool:
+        """Whether success is not above that of the blind script, see `find_close_to_blind`."""
+        return self.blind is not None and self.blind.success >= self.success_interval[0]
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,16 @@ class Figures:
 def read_figures(summary: JsonObject) -> Figures:
     """Read the metrics of an untrusted summary; an EntryError gives the place of a bad one."""
     return read_as(_FIGURES.validate_python, summary, "summary")
+
+
+def add_blind_scripts(figures: Figures, config: RunConfig) -> Figures:
+    """Return the metrics with the blind scripts' success, which earlier entries lack."""
+    rows = []
+    for row, env in zip(figures.rows, config.envs, strict=False):
+        blind = compute_baseline("blind", row.env, config.split, env.played, draw=config.draw_key)
+        player = Player(blind["success"], blind["success_interval"]) if blind else None
+        rows.append(replace(row, blind=row.blind or player) if row.env == env.id else row)
+    return replace(figures, rows=tuple(rows))
 
 
 def _check_both(figure: float | None, interval: Interval | None) -> None:
@@ -278,6 +295,8 @@ def read_site_entry(
     figures = read_figures(entry.summary.as_json())
     if [row.env for row in figures.rows] != [env.id for env in entry.run.envs]:
         raise EntryError("summary.envs: are not the environments of the run")
+    if verified or entry.run.split != "sealed":  # without a check the key may be missing
+        figures = add_blind_scripts(figures, entry.run)
     rerun = read_reproduction(path.name, entry, reproductions)
     run_draw = entry.run.draw
     draw = find_draws_near(path)(run_draw.commitment) if run_draw else None

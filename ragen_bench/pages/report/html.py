@@ -21,6 +21,7 @@ from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.atomic import replacing
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord
+from ragen_bench.scores.summary import find_close_to_blind
 from ragen_bench.suites import states_form
 
 
@@ -80,6 +81,7 @@ def report_pieces(
     return templates.get_template("page.html").generate(
         config=run.config,
         summary=summary,
+        close=find_close_to_blind(summary),
         analysis=analysis.get("envs", []),
         pack=pack,
         prompt=prompt,

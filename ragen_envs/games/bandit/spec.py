@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="bandit",
     entry_point="ragen_envs.games.bandit.env:BanditEnv",
+    blind="ragen_envs.games.bandit:blind.json",
     order=10,
     variants=(
         VariantSpec(

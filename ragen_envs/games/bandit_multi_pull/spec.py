@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="bandit-multi-pull",
     entry_point="ragen_envs.games.bandit_multi_pull.env:MultiPullEnv",
+    blind="ragen_envs.games.bandit_multi_pull:blind.json",
     order=11,
     variants=(
         VariantSpec(

@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="countdown",
     entry_point="ragen_envs.games.countdown.env:CountdownEnv",
+    blind="ragen_envs.games.countdown:blind.json",
     order=90,
     variants=(
         VariantSpec(

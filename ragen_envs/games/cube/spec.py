@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="cube",
     entry_point="ragen_envs.games.cube.env:CubeEnv",
+    blind="ragen_envs.games.cube:blind.json",
     order=60,
     variants=(
         VariantSpec(

@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="desk",
     entry_point="ragen_envs.games.desk.env:DeskEnv",
+    blind="ragen_envs.games.desk:blind.json",
     order=100,
     variants=(
         VariantSpec(

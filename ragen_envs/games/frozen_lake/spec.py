@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="frozen-lake",
     entry_point="ragen_envs.games.frozen_lake.env:FrozenLakeEnv",
+    blind="ragen_envs.games.frozen_lake:blind.json",
     order=30,
     variants=(
         VariantSpec(

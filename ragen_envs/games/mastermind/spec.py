@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="mastermind",
     entry_point="ragen_envs.games.mastermind.env:MastermindEnv",
+    blind="ragen_envs.games.mastermind:blind.json",
     order=80,
     variants=(
         VariantSpec(

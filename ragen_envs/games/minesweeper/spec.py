@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="minesweeper",
     entry_point="ragen_envs.games.minesweeper.env:MinesweeperEnv",
+    blind="ragen_envs.games.minesweeper:blind.json",
     order=70,
     suite_version=7,
     variants=(

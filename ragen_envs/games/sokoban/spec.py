@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="sokoban",
     entry_point="ragen_envs.games.sokoban.env:SokobanEnv",
+    blind="ragen_envs.games.sokoban:blind.json",
     order=20,
     variants=(
         VariantSpec(

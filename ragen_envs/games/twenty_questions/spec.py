@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, OpponentSpec, VariantSpec
 SPEC = GameSpec(
     name="twenty-questions",
     entry_point="ragen_envs.games.twenty_questions.env:TwentyQuestionsEnv",
+    blind="ragen_envs.games.twenty_questions:blind.json",
     order=50,
     variants=(
         VariantSpec(

@@ -5,6 +5,7 @@ from ragen_envs.core.game_spec import GameSpec, VariantSpec
 SPEC = GameSpec(
     name="webshop",
     entry_point="ragen_envs.games.webshop.env:WebShopEnv",
+    blind="ragen_envs.games.webshop:blind.json",
     order=40,
     variants=(
         VariantSpec(
