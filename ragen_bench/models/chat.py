@@ -8,8 +8,6 @@ from functools import cached_property, partial
 from itertools import product, takewhile
 from typing import TYPE_CHECKING, Any
 
-from jinja2.exceptions import TemplateError
-
 from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Completion, Message
@@ -24,6 +22,7 @@ from ragen_bench.models.chat_messages import (
 )
 from ragen_bench.models.days import CLOCK, format_day, today
 from ragen_bench.models.prompt import merge_system, opening
+from ragen_bench.models.templates import render
 from ragen_bench.models.thinking_marks import ThinkingMarks
 
 if TYPE_CHECKING:
@@ -165,20 +164,34 @@ class Chat:
         opens: bool = True,
     ) -> str:
         shown = [_to_parts(message) if self.has_parts else message for message in messages]
+        tools = list(functions) or None
         try:
-            # The library's types allow texts alone in a message.
-            apply: Any = self.tokenizer.apply_chat_template
-            text: str = apply(
-                shown,
-                tools=list(functions) or None,
-                tokenize=False,
-                add_generation_prompt=opens,
-                **{CLOCK: format_day(self.day)},
-            )
-        except TemplateError as error:
-            raise RefusedConversationError(str(error).partition("\n")[0]) from error
-        except Exception as error:  # a template is a program, which may fail in any way
+            if not _is_jinja(self.tokenizer):
+                return self._apply_library(shown, tools, opens)
+            template = self.tokenizer.get_chat_template(None, tools)
+        except RefusedConversationError:
+            raise
+        except Exception as error:  # of a library's own template, which may fail in any way
             raise RefusedConversationError(described(error)) from error
+        variables = {
+            **self.tokenizer.special_tokens_map,
+            **{"messages": shown, "tools": tools, "documents": None},
+            "add_generation_prompt": opens,
+        }
+        return render(template, variables, self.day)
+
+    def _apply_library(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        tools: list[JsonObject] | None,
+        opens: bool,
+    ) -> str:
+        """Render by a tokenizer's own method, which is no template of a file."""
+        apply: Any = self.tokenizer.apply_chat_template
+        clock = {CLOCK: format_day(self.day)}
+        text: str = apply(
+            messages, tools=tools, tokenize=False, add_generation_prompt=opens, **clock
+        )
         return text
 
 
@@ -204,6 +217,13 @@ def make_chat(name: str, tokenizer: PreTrainedTokenizerBase, day: str | None = N
     if not chats:
         raise UserError(f"the chat template of {name!r} refuses a conversation: {reasons[1]}")
     return chats[0]
+
+
+def _is_jinja(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Return whether a tokenizer renders a template of its files."""
+    from transformers import PreTrainedTokenizerBase
+
+    return type(tokenizer).apply_chat_template is PreTrainedTokenizerBase.apply_chat_template
 
 
 def uses_day(tokenizer: PreTrainedTokenizerBase) -> bool:

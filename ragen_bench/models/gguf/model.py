@@ -11,18 +11,21 @@ import importlib.metadata
 import mmap
 import re
 import secrets
-import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.base import Engine, Sampling
+from ragen_bench.models.base import Engine, Message, Sampling
 from ragen_bench.models.call_forms import learn_form, make_function
 from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.chat_messages import NO_FUNCTIONS, RefusedConversationError
 from ragen_bench.models.days import CLOCK, read_day, today, write_day
+from ragen_bench.models.gguf.metadata import MAGIC, find_parts, read_metadata
+from ragen_bench.models.prompt import opening
+from ragen_bench.models.templates import check_limits
+from ragen_bench.reading import open_file
 
 try:
     # Both are checked here, since the module below would name the wrong extra.
@@ -39,12 +42,11 @@ except ImportError as missing:
 CONTEXT = 16384
 """Context length in tokens, or that of the model if it is shorter."""
 _NAME = "gguf"
-_MAGIC = b"GGUF"
-_TEMPLATE = b"tokenizer.chat_template"
-_HEADER, _TEXT = struct.Struct("<IQ"), b"\x08\0\0\0"
-"""Type and length of a value in the metadata, and the type of texts."""
-_METADATA = 1 << 28
-"""Bytes at the beginning of the file in which metadata are searched."""
+_BLOCK = 1 << 20
+_VARIABLES = {
+    **{"bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": True},
+    "enable_thinking": True,
+}
 _MARK = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 """What may be a token that llama.cpp leaves out of a text."""
 _SECONDS_A_DAY = 86400.0
@@ -70,17 +72,21 @@ class GGUFModel:
             raise UserError(
                 f"there is no file {str(file)!r}; gguf/PATH wants the path of a GGUF file"
             )
-        with self._file.open("rb") as content:
-            if content.read(len(_MAGIC)) != _MAGIC:
+        with open_file(self._file) as content:
+            if content.read(len(MAGIC)) != MAGIC:
                 raise UserError(f"{str(file)!r} is not a GGUF file")
             with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                self._templates, parts = read_metadata(file, data)
                 # Without one, llama.cpp would silently use the template of another model.
-                if data.find(_TEMPLATE, 0, _METADATA) < 0:
+                if not self._templates:
                     raise UserError(
                         f"{str(file)!r} has no chat template; evaluate an instruction-tuned model"
                     )
-                self._template = _read_template(data)
+                self._template = self._templates.get("tokenizer.chat_template", "")
                 self._marks = thinking_marks or _find_marks(data)
+        self._parts = find_parts(file, parts)
+        sample = [*opening("think"), {"role": "user", "content": "-"}]
+        _check_templates(self._templates.values(), sample, ())
         self._threads = threads
         self._start(today())
 
@@ -95,6 +101,7 @@ class GGUFModel:
         url = f"{self._server.listening_address}/v1"
         options = ServerOptions(base_url=url, concurrency=1, timeout=_SECONDS_A_DAY, retries=0)
         self._model = _ServedModel(_NAME, options, key, self._marks)
+        self._model.templates = tuple(self._templates.values())
         self._model.prints_tokens = special
 
     @property
@@ -113,11 +120,14 @@ class GGUFModel:
 
     def identity(self) -> JsonObject:
         """Return a hash of the file, the context and the engine's version."""
-        with self._file.open("rb") as content:
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        for part in self._parts:
+            with part.open("rb") as content:
+                while block := content.read(_BLOCK):
+                    digest.update(block)
         served = self._model.identity()
         return {
-            "fingerprint": digest[:16],
+            "fingerprint": digest.hexdigest()[:16],
             "context": self._model.context,
             "engine": f"xllamacpp {importlib.metadata.version('xllamacpp')}",
             **({"date": self._day} if CLOCK in self._template else {}),
@@ -141,6 +151,16 @@ class _ServedModel(OpenAIModel):
     """
 
     prints_tokens = False
+    templates: tuple[str, ...] = ()
+
+    async def send(
+        self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
+    ) -> str:
+        """Send one request whose conversation can be rendered within limits."""
+        _check_templates(
+            self.templates, messages, settings.get("tools") or fields.get("tools") or ()
+        )
+        return await super().send(messages, settings, fields)
 
     @cached_property
     def call_form(self) -> CallForm:
@@ -155,6 +175,7 @@ class _ServedModel(OpenAIModel):
         )
 
     def _render(self, messages: Sequence[JsonObject], functions: Sequence[JsonObject]) -> str:
+        _check_templates(self.templates, messages, functions)
         body = {"messages": list(messages), **({"tools": list(functions)} if functions else {})}
         text = str(self._post("apply-template", body)["prompt"])
         for mark in set(_MARK.findall(text)):
@@ -185,17 +206,15 @@ def _find_marks(data: mmap.mmap) -> str:
     return THINK.name
 
 
-def _read_template(data: mmap.mmap) -> str:
-    """Return the chat template in the metadata of a file."""
-    place = -1
-    while (place := data.find(_TEMPLATE, place + 1, _METADATA)) >= 0:
-        start = place + len(_TEMPLATE)
-        header = data[start : start + _HEADER.size]
-        if len(header) == _HEADER.size and header.startswith(_TEXT):
-            _, length = _HEADER.unpack(header)
-            start += _HEADER.size
-            return data[start : start + length].decode("utf-8", "replace")
-    return ""
+def _check_templates(
+    templates: Iterable[str],
+    messages: Sequence[Mapping[str, object]],
+    functions: Sequence[JsonObject],
+) -> None:
+    """Raise TemplateLimitError if llama.cpp, which has no limits, could not render these."""
+    shown = {"messages": list(messages), "tools": list(functions) or None}
+    for template in templates:
+        check_limits(template, {**_VARIABLES, **shown}, today())
 
 
 def _start_server(

@@ -76,10 +76,15 @@ def test_identity_and_probe(gguf):
 
 def test_the_date_of_a_template_is_that_of_the_run(monkeypatch):
     user = [{"role": "user", "content": "Go"}]
-    read = model_module._read_template
+    read = model_module.read_metadata
     texts = []
     clock = "{{ strftime_now('%d %b') }} {{ strftime_now(\"%Y\") }};"
-    monkeypatch.setattr(model_module, "_read_template", lambda data: clock + read(data))
+
+    def read_dated(file, data):
+        templates, parts = read(file, data)
+        return {name: clock + template for name, template in templates.items()}, parts
+
+    monkeypatch.setattr(model_module, "read_metadata", read_dated)
     model = GGUFModel(str(llama.gguf_file()), threads=1)
     today = model.identity()["date"]
     assert today == datetime.now().astimezone().date().isoformat()
@@ -182,9 +187,21 @@ def test_a_template_without_functions_is_refused(gguf):
         (None, "there is no file '{}'; gguf/PATH wants the path of a GGUF file"),
         (b"", "'{}' is not a GGUF file"),
         (b"PK\3\4", "'{}' is not a GGUF file"),
-        (b"GGUF", "'{}' has no chat template; evaluate an instruction-tuned model"),
+        (b"GGUF", "'{}' is not a whole GGUF file; copy it again"),
         (
-            b"GGUF tokenizer.chat_template",
+            b"GGUF\3\0\0\0" + bytes(16),
+            "'{}' has no chat template; evaluate an instruction-tuned model",
+        ),
+        (
+            b"GGUF\3\0\0\0"
+            + bytes(8)
+            + b"\1"
+            + bytes(7)
+            + b"\x17"
+            + bytes(7)
+            + b"tokenizer.chat_template\x08\0\0\0\1"
+            + bytes(7)
+            + b"a",
             "llama.cpp cannot load '{}'; is the file whole, and does it fit into memory?",
         ),
     ],

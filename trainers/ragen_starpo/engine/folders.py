@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from ragen_bench.errors import UserError, described
+from ragen_bench.models.model_folder import list_files
 from ragen_starpo.engine.quiet import libraries_quiet
 from ragen_starpo.made_folder import RECORD
 
@@ -47,12 +48,13 @@ def write_model(
 
 
 def check_folder(model_dir: Path) -> None:
-    """Raise UserError if a folder has no config.json, so no model."""
+    """Raise UserError if a folder has no config.json, so no model, or files that lie elsewhere."""
     if not (model_dir / "config.json").is_file():
         raise UserError(
             f"no model to train in {str(model_dir)!r}: a folder with config.json and "
             "weights in safetensors is needed"
         )
+    list_files(model_dir)
 
 
 def load_weights(

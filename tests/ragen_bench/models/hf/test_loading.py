@@ -70,9 +70,9 @@ def test_a_template_that_refuses_everything_is_named(tiny):
 @pytest.mark.parametrize(
     ("template", "says"),
     [
-        ("{{ raise_exception('a\\nb') }}", "a"),
-        ("{{ 1 / 0 }}", "ZeroDivisionError: division by zero"),
-        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "RecursionError: maximum recursion"),
+        ("{{ raise_exception('a\\nb') }}", "refuses a conversation: a"),
+        ("{{ 1 / 0 }}", "refuses a conversation: ZeroDivisionError: division by zero"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "cannot be rendered within its limits"),
     ],
 )
 def test_a_template_that_fails_on_a_later_conversation_is_one_line(tokenizer, template, says):
@@ -81,7 +81,7 @@ def test_a_template_that_fails_on_a_later_conversation_is_one_line(tokenizer, te
     messages = [{"role": ("user", "assistant")[i % 2], "content": "a"} for i in range(9)]
     with pytest.raises(UserError) as caught:
         chat.tokenize(messages)
-    assert str(caught.value).startswith(f"the model's chat template refuses a conversation: {says}")
+    assert str(caught.value).startswith(f"the model's chat template {says}")
     assert "\n" not in str(caught.value)
 
 
