@@ -22,12 +22,12 @@ import importlib, pkgutil, sys, warnings
 warnings.simplefilter("error")
 for theirs in (r"ray\\b", r"verl\\b"):
     warnings.filterwarnings("ignore", module=theirs)
-[name] = sys.argv[1:]
-for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
-    # vLLM and verifiers have environments of their own.
-    left = ("__main__", "models.vllm.model", "cluster.vllm_adapter")
-    if not (module.name.endswith(left) or ".verifiers" in module.name):
-        importlib.import_module(module.name)
+for name in sys.argv[1:]:
+    for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
+        # vLLM and verifiers have environments of their own.
+        left = ("__main__", "models.vllm.model", "cluster.vllm_adapter")
+        if not (module.name.endswith(left) or ".verifiers" in module.name):
+            importlib.import_module(module.name)
 """
 USE = """
 import sys
@@ -147,17 +147,9 @@ def test_the_citation_is_of_this_version():
     assert PROJECT["urls"]["Source"] in citation
 
 
-@pytest.mark.parametrize(
-    "package",
-    [
-        "ragen_envs",
-        "ragen_bench",
-        pytest.param(
-            "ragen_starpo",
-            marks=pytest.mark.skipif(sys.version_info >= (3, 13), reason="needs verl"),
-        ),
-    ],
-)
-def test_every_module_imports_without_a_warning(package, tmp_path):
-    done = run(sys.executable, "-c", IMPORTS, package, cwd=tmp_path)
+def test_every_module_imports_without_a_warning(tmp_path):
+    packages = ["ragen_envs", "ragen_bench"]
+    if sys.version_info < (3, 13):  # verl 0.9 is for older ones
+        packages.append("ragen_starpo")
+    done = run(sys.executable, "-c", IMPORTS, *packages, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -2,7 +2,7 @@
 
 import time
 
-PAUSE = 0.002
+PAUSE = 0.01
 """Seconds between two looks."""
 
 

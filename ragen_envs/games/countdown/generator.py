@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragen_envs.core.instances import RandomStream, content_hash, partition_of
-from ragen_envs.games.countdown.solver import solutions
+from ragen_envs.games.countdown.solver import count_solutions
 
 GAME = "countdown"
 _MOST_NUMBERS = 6
@@ -71,7 +71,14 @@ class Generator:
             dealt = stream.sample(range(len(self.tiles)), self.count)
             numbers = tuple(sorted(self.tiles[tile] for tile in dealt))
             target = self.min_target + stream.below(self.max_target - self.min_target + 1)
-            counts = solutions(numbers, target)
-            known = sum(counts)
-            is_hard = 1 <= known <= self.max_solutions and not any(counts[: self.fewest_used - 1])
-            yield Deal(numbers, target, known) if is_hard else None
+            known = self._count_solutions(numbers, target)
+            yield Deal(numbers, target, known) if known else None
+
+    def _count_solutions(self, numbers: tuple[int, ...], target: int) -> int:
+        """Return the number of solutions, 0 for a deal that is not accepted."""
+        known = 0
+        for used, count in enumerate(count_solutions(numbers, target), 1):
+            known += count
+            if known > self.max_solutions or (count and used < self.fewest_used):
+                return 0
+        return known

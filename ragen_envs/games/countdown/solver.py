@@ -33,12 +33,13 @@ class Ways:
         if numbers.bit_count() <= _TABLED:
             return self._table(numbers).get(value, 0)
         if (numbers, value) not in self._known:
-            self._known[numbers, value] = sum(
-                count * self.to(larger, b)
-                for smaller, larger in partitions(numbers)
-                for a, count in self._table(smaller).items()
-                for _, b in partners(a, value)
-            )
+            ways = 0
+            for smaller, larger in partitions(numbers):
+                tabled = self._table(larger).get if larger.bit_count() <= _TABLED else None
+                for a, count in self._table(smaller).items():
+                    for _, b in partners(a, value):
+                        ways += count * (tabled(b, 0) if tabled else self.to(larger, b))
+            self._known[numbers, value] = ways
         return self._known[numbers, value]
 
     def expression(self, numbers: int, value: int) -> tuple[str, str]:
@@ -143,11 +144,18 @@ def ways_of(numbers: tuple[int, ...]) -> Ways:
 @lru_cache(maxsize=4096)
 def solutions(numbers: tuple[int, ...], target: int) -> tuple[int, ...]:
     """Return the ways to a target that use one number, two numbers, ... and all of them."""
+    return tuple(count_solutions(numbers, target))
+
+
+def count_solutions(numbers: tuple[int, ...], target: int) -> Iterator[int]:
+    """Yield the ways to a target that use one number, two numbers, ... and all of them.
+
+    Each takes longer than those before it.
+    """
     ways = ways_of(numbers)
-    counts = [0] * len(numbers)
-    for some in range(1, 1 << len(numbers)):
-        counts[some.bit_count() - 1] += ways.to(some, target)
-    return tuple(counts)
+    subsets = range(1, 1 << len(numbers))
+    for size in range(1, len(numbers) + 1):
+        yield sum(ways.to(some, target) for some in subsets if some.bit_count() == size)
 
 
 @lru_cache(maxsize=4096)

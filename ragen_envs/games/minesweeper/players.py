@@ -24,7 +24,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.counting import Counts, Layouts
-from ragen_envs.games.minesweeper.rules import Opening, members, open_after, show_board
+from ragen_envs.games.minesweeper.rules import Opening, members, open_after, show_board, uncover
 
 K = TypeVar("K")
 """The knowledge of a player; equal knowledge compares equal."""
@@ -256,7 +256,8 @@ class Reference(Player[Shown]):
                 opened = knowledge.opened
                 for square in squares:
                     opened = open_after(self._neighbours, mines, opened, square)
-                board = show_board(self._neighbours, mines, opened)
+                fresh = opened & ~knowledge.opened
+                board = uncover(self._neighbours, mines, knowledge.board, fresh)
                 seen.setdefault(Shown(opened, board), []).append(mines)
         return sum([self._count_wins(after, same) for after, same in seen.items()])
 

@@ -59,10 +59,10 @@ def show_board(neighbours: tuple[int, ...], mines: int, opened: int) -> str:
 
 def uncover(neighbours: tuple[int, ...], mines: int, board: str, fresh: int) -> str:
     """Return a board, row by row without line ends, after the fresh squares are opened."""
+    symbols = list(board)
     for square in members(fresh):
-        digit = _DIGITS[(neighbours[square] & mines).bit_count()]
-        board = board[:square] + digit + board[square + 1 :]
-    return board
+        symbols[square] = _DIGITS[(neighbours[square] & mines).bit_count()]
+    return "".join(symbols)
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,10 @@ def make_text_info(info: Mapping[str, object]) -> TextInfo:
 
 
 def _texts(values: Iterable[str]) -> list[str]:
-    if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+    texts = list(values)
+    if isinstance(values, str) or not all(issubclass(kind, str) for kind in {*map(type, texts)}):
         raise TypeError("not texts")
-    return list(values)
+    return texts
 
 
 _PLAIN: dict[str, Callable[[Any], object]] = {

@@ -7,6 +7,7 @@ from itertools import count
 import gymnasium
 import pytest
 from gymnasium.wrappers import TimeLimit
+from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from ragen_envs.testing import (
@@ -72,7 +73,8 @@ def test_an_end_of_gymnasiums_time_limit_alone_is_none_to_be_refused(wrap):
     check_episode_ends(subject_of(wrap(Endless, LIMIT), max_turns=LIMIT, oracle=None))
     with pytest.raises(CheckSkipped, match="Gymnasium's TimeLimit alone ended the episodes"):
         check_step_after_end(subject)
-    run_state_machine_as_test(text_env_machine(subject), settings=QUICK)
+    fewer = settings(QUICK, max_examples=50)  # each reaches the limit
+    run_state_machine_as_test(text_env_machine(subject), settings=fewer)
 
 
 def test_the_oracles_end_is_looked_at_where_the_others_are_the_limits():

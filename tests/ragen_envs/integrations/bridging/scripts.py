@@ -13,6 +13,9 @@ from ragen_envs.testing.hostile import HOSTILE
 INSTANCES, ROLLOUTS = 32, 3
 _CARRIED = [text for text in HOSTILE.values() if text == text.encode(errors="replace").decode()]
 """Hostile texts that every transport can carry, which a lone surrogate cannot be."""
+_SHORT = [text for text in _CARRIED if len(text) < 100_000]
+_LONG = [text for text in _CARRIED if len(text) >= 100_000]
+"""Texts that take longer than the rest of an episode: each is said once in each game."""
 
 
 class Step(NamedTuple):
@@ -44,7 +47,7 @@ def random(env, stream):
 
 
 def hostile(env, stream):
-    return _CARRIED[stream.below(len(_CARRIED))]
+    return _SHORT[stream.below(len(_SHORT))]
 
 
 def out_of_form(env, stream):
@@ -57,18 +60,20 @@ PLAYERS = (oracle, random, hostile, out_of_form)
 
 @lru_cache(maxsize=1)
 def scripts(id_):
-    """Return a script for each task and player of an id, on the test split."""
+    """Return a script for each task and player, and for each long text, on an id's test split."""
     wanted = tasks(id_, INSTANCES, ROLLOUTS, split="test")
     env = gymnasium.make(id_, split="test")
-    return [_script(env, task, player) for task in wanted for player in PLAYERS]
+    played = [_script(env, task, player) for task in wanted for player in PLAYERS]
+    return played + [_script(env, wanted[i], hostile, [text]) for i, text in enumerate(_LONG)]
 
 
-def _script(env, task, player):
+def _script(env, task, player, begun=()):
+    """Return the script of a player who begins with some answers."""
     stream = RandomStream(player.__name__, task.seed, task.noise_seed)
     first, _ = env.reset(seed=task.seed, options={"noise_seed": task.noise_seed})
-    answers, steps = [], []
+    answers, steps, left = [], [], list(begun)
     while env.unwrapped.legal_actions:
-        answers.append(player(env, stream))
+        answers.append(left.pop(0) if left else player(env, stream))
         observation, reward, terminated, truncated, info = env.step(answers[-1])
         success = info["success"] if terminated or truncated else None
         steps.append(Step(observation, reward, terminated, truncated, success))
