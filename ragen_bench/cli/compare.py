@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _CAPTION = (
     "A, {0}: success in %. norm.: 0 = random player, 1 = best player. blind: the best fixed "
     "script. n: common instances. 95 %: interval of A - {0}, paired by instance. finds: difference "
-    "detected with 80 % power. A>{0}: instances that A solved more often."
+    "detected with 80 % power. A>{0}: instances that A solved more often. actions: over the optimal"
+    " number, on the n instances that both solved."
 )
 _UNCORRECTED = "Intervals are not corrected for multiple comparisons. "
 _LEAD_CAPTION = (
@@ -134,6 +135,8 @@ def comparison_table(differences: JsonObject) -> MetricsTable:
         main, norm = _env_cells(row)
         table.add_row(short(row["env"]), *main)
         table.add_row(*norm)
+        if effort := _effort_cells(row):
+            table.add_row("  actions", *effort)
         if "blind" in row:
             table.add_row(*_blind_cells(row))
     if has_mean(differences):
@@ -160,6 +163,8 @@ def comparisons_table(compared: JsonObject) -> MetricsTable:
             main, norm = _mean_cells(row) if env == MEAN else _env_cells(row)
             table.add_row(f"  {letter}", *main)
             table.add_row(f"  {norm[0]}", *norm[1:])
+            if effort := _effort_cells(row):
+                table.add_row("    actions", *effort)
         if "blind" in rows[0][1]:
             table.add_row(*_blind_cells(rows[0][1]))
     return table
@@ -185,6 +190,12 @@ def _blind_cells(row: JsonObject) -> list[str]:
 def _mean_cells(suite: JsonObject) -> tuple[list[str], list[str]]:
     norm = ["  norm.", "", *_score_cells(suite["normalised"])]
     return ["", *_difference_cells(suite["success"], 100, 1)], norm
+
+
+def _effort_cells(row: JsonObject) -> list[str]:
+    """Return the cells of the actions over the optimal ones; [] if they are not compared."""
+    effort = row.get("actions_over_optimal")
+    return [str(effort["instances"]), *_difference_cells(effort, 1, 2)] if effort else []
 
 
 def _score_cells(difference: JsonObject | None) -> list[str]:

@@ -166,6 +166,7 @@ class Cost(Closed):
 
     amount: Amount
     currency: _Currency
+    per_solved: Amount | None = Field(None, description="Cost of each solved episode.")
 
 
 class EnvSummary(Document):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.faults import describe_causes
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_bench.runs.specification import config_differences, config_problem
-from ragen_bench.scores.summary import compute_summary
+from ragen_bench.scores.summary import LATER_FIELDS, compute_summary
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of checked and of planned episodes."""
@@ -65,6 +66,7 @@ class Verdict:
         turns: Number of replayed turns.
         signs: Observations that make the responses less plausible. They refuse no entry.
         current: Name of the check that is being made, or "".
+        summary: Recomputed summary, with the fields that an earlier version did not record.
     """
 
     directory: str
@@ -74,6 +76,7 @@ class Verdict:
     turns: int = 0
     signs: list[Sign] = field(default_factory=list)
     current: str = ""
+    summary: JsonObject = field(default_factory=dict)
 
     @property
     def verified(self) -> bool:
@@ -229,10 +232,11 @@ def _check_episodes(
 def _check_summary(entry: Entry, episodes: Iterator[EpisodeRecord], verdict: Verdict) -> None:
     computed = _without_claims(compute_summary(entry.run, episodes, {}))
     recorded = _without_claims(entry.summary.as_json())
-    # Entries of earlier versions have no blind script.
-    for ours, theirs in zip(computed["envs"], recorded["envs"], strict=False):
-        if "blind" not in theirs:
-            ours.pop("blind", None)
+    verdict.summary = deepcopy(computed)
+    for row, computed_row in zip(recorded["envs"], computed["envs"], strict=False):
+        for name in ("blind", *LATER_FIELDS):  # an entry of an earlier version lacks them
+            if name not in row:
+                computed_row.pop(name, None)
     if difference := first_difference(recorded, computed, "summary"):
         raise EntryError(difference)
     if json.dumps(recorded, sort_keys=True) != json.dumps(computed, sort_keys=True):

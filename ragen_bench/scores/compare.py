@@ -15,6 +15,7 @@ from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
+from ragen_bench.scores.efficiency import EfficiencyMeter
 from ragen_bench.statistics import (
     Estimate,
     Paired,
@@ -26,6 +27,8 @@ from ragen_bench.statistics import (
 from ragen_envs.core.sealed import SealedKeyError, open_key
 from ragen_envs.core.sums import sum_in_order
 
+_MIN_SOLVED = 2
+"""Instances that both runs must solve for an interval of the efforts' difference."""
 MEAN = ""
 """Key of the mean over environments."""
 _MUST_AGREE = (
@@ -44,6 +47,7 @@ class _Sample(NamedTuple):
     success: float | None
     score: float | None
     episode_return: float
+    effort: float | None = None
 
 
 _Samples = dict[int, list[_Sample]]
@@ -202,9 +206,12 @@ def _setting_notes(a: RunConfig, b: RunConfig, letters: str) -> list[str]:
 def _read_samples(run: RunDirectory) -> dict[str, _Samples]:
     """Return the scores of a run by environment, in the order of run.json."""
     samples: dict[str, _Samples] = {env.id: {} for env in run.config.envs}
+    meter = EfficiencyMeter(run.config)
     for episode in run.episodes():
         success = None if episode.success is None else float(episode.success)
-        sample = _Sample(success, episode.score, episode.episode_return)
+        measured = meter.measure(episode)
+        effort = measured and measured.actions
+        sample = _Sample(success, episode.score, episode.episode_return, effort)
         samples[episode.env].setdefault(episode.index, []).append(sample)
     return samples
 
@@ -268,7 +275,24 @@ def _make_row(
         "b_ahead": main.b_ahead,
         "normalised": normalised,
         **({"blind": blind} if blind else {}),
+        **_compare_effort(a, b),
     }
+
+
+def _compare_effort(a: _Common, b: _Common) -> JsonObject:
+    """Compare actions over the optimal ones on the instances that both solved, at least two."""
+    pairs = [
+        sides
+        for samples in zip(a, b, strict=True)
+        if all(
+            sides := [[each.effort for each in side if each.effort is not None] for side in samples]
+        )
+    ]
+    if len(pairs) < _MIN_SOLVED:
+        return {}
+    found = compare_paired(*map(list, zip(*pairs, strict=True)), bounded=False)
+    metrics = _format_difference(found.a, found.b, found.difference)
+    return {"actions_over_optimal": {"instances": len(pairs), **metrics}}
 
 
 def _compare_metric(a: _Common, b: _Common, metric: str) -> Paired:

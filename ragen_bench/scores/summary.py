@@ -17,6 +17,8 @@ from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import ChosenEnv, EpisodeRecord, Key, RunConfig
 from ragen_bench.scores.baselines import compute_baseline
 from ragen_bench.scores.cost import Prices, compute_cost
+from ragen_bench.scores.drops import compute_drops
+from ragen_bench.scores.efficiency import EfficiencyMeter, SolvedEpisode, compute_efficiency
 from ragen_bench.scores.metrics import (
     compute_metrics,
     compute_opponent_metrics,
@@ -85,8 +87,12 @@ def compute_summary(
             "run began; restore it, or evaluate again with another --out"
         )
     episodes: dict[str, list[EpisodeRecord]] = {env.id: [] for env in config.envs}
+    solved: dict[str, list[SolvedEpisode]] = {env.id: [] for env in config.envs}
+    meter = EfficiencyMeter(config)
     unplayed = dict(faults)
     for episode in recorded:
+        if measured := meter.measure(episode):
+            solved[episode.env].append(measured)
         episodes[episode.env].append(drop_texts(episode))
         unplayed.pop(episode.key, None)
     reasons = {
@@ -98,6 +104,14 @@ def compute_summary(
         {
             **_row(env, episodes[env.id], config, random_player),
             **({"given_up": causes} if (causes := count_causes(reasons[env.id])) else {}),
+            **_later_fields(
+                efficiency=compute_efficiency(episodes[env.id], solved[env.id]),
+                drops=compute_drops(
+                    episodes[env.id],
+                    _by_instance(env.id, unplayed),
+                    len(env.played) * config.samples,
+                ),
+            ),
             "seconds": round(seconds.get(env.id, 0.0), 2),
         }
         for env in config.envs
@@ -121,6 +135,23 @@ def compute_summary(
         "cost": prices and _cost(config, rows, prices),
         "envs": rows,
     }
+
+
+LATER_FIELDS = ("efficiency", "drops")
+"""Fields of an environment that summaries of earlier versions lack; left out where empty."""
+
+
+def _later_fields(**fields: JsonObject) -> JsonObject:
+    return {name: fields[name] for name in LATER_FIELDS if fields[name]}
+
+
+def _by_instance(env: str, unplayed: Mapping[Key, str]) -> dict[int, list[str]]:
+    """Return the reasons of an environment's unplayed episodes by instance."""
+    reasons: dict[int, list[str]] = {}
+    for (of, _, index, _), reason in unplayed.items():
+        if of == env:
+            reasons.setdefault(index, []).append(reason)
+    return reasons
 
 
 def _row(
@@ -176,4 +207,6 @@ def _cost(config: RunConfig, rows: list[JsonObject], prices: Prices) -> JsonObje
         if cost is None:
             return None
         total += cost
-    return {"amount": round_value(total), "currency": prices.currency}
+    solved = sum(row["efficiency"]["solved"] for row in rows if "efficiency" in row)
+    per_solved = {"per_solved": round_value(total / solved)} if solved and total else {}
+    return {"amount": round_value(total), "currency": prices.currency, **per_solved}

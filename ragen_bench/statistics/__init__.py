@@ -18,6 +18,7 @@ from ragen_bench.statistics.intervals import (
     clustered_bootstrap,
     equal_values_interval,
     mean_interval,
+    resampled_interval,
     wilson,
 )
 from ragen_bench.statistics.paired import (
@@ -52,6 +53,7 @@ __all__ = [
     "normalise",
     "pass_at_k",
     "pass_hat_k",
+    "resampled_interval",
     "success_by_difficulty",
     "success_by_turns",
     "wilson",

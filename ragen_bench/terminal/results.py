@@ -18,8 +18,10 @@ from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.faults import describe_causes
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.scores.cost import Prices
+from ragen_bench.scores.drops import count_drops, describe_drops, merge_drops
+from ragen_bench.scores.metrics import estimate_of
 from ragen_bench.scores.summary import find_close_to_blind, summarise
-from ragen_bench.statistics import Estimate, normalise
+from ragen_bench.statistics import Estimate, mean_of, normalise
 from ragen_bench.suites import states_form
 from ragen_bench.terminal.console import fixed, interval, percent
 from ragen_bench.terminal.tables import MetricsTable
@@ -159,7 +161,7 @@ def _form_lines(summary: JsonObject, run: RunDirectory) -> Iterator[str]:
 
 
 def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
-    """Yield the lines on returns, opponents, cut responses, cost and given-up episodes."""
+    """Yield the lines on returns, opponents, efficiency, cost, drops and missing episodes."""
     for row in summary["envs"]:
         if row["success"] is None:
             low, high = (fixed(bound, 3) for bound in row["return_interval"])
@@ -177,14 +179,15 @@ def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
             )
     if close := find_close_to_blind(summary):
         yield f"No better than a script that reads nothing: {', '.join(map(short, close))}"
-    if truncation := describe_truncation(summary, config.max_tokens):
-        yield truncation
+    if efficiency := describe_efficiency(summary):
+        yield efficiency
     if (cost := summary["cost"]) and cost["amount"]:
-        yield f"Cost    {figure(cost['amount'])} {cost['currency']}"
+        each = f", {figure(cost['per_solved'])} per solved episode" if "per_solved" in cost else ""
+        yield f"Cost    {figure(cost['amount'])} {cost['currency']}{each}"
+    if drops := describe_all_drops(summary, config.max_tokens):
+        yield drops
     causes = f" ({describe_causes(summary['given_up'])})" if "given_up" in summary else ""
     faults = summary["infra_faults"]
-    if failed := sum(summary.get("given_up", {}).values()) - faults:
-        yield f"Given up: {failed} episodes count as failures, since a server failed{causes}"
     if summary["episodes"] < summary["planned"]:
         line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
         if faults:
@@ -214,8 +217,43 @@ def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) ->
     ]
 
 
-def describe_truncation(summary: JsonObject, max_tokens: int) -> str:
-    """Return which part of the responses was cut at the token limit; "" if none was."""
-    turns = sum(row["turns"] for row in summary["envs"])
-    cut = sum_in_order(row["turns"] * (row["cut"] or 0.0) for row in summary["envs"])
-    return f"{percent(cut / turns)} % of responses were cut at {max_tokens} tokens" if cut else ""
+def describe_efficiency(summary: JsonObject) -> str:
+    """Return the mean actions and turns over the optimal ones, and tokens per solved episode.
+
+    The text is empty if neither is known.
+    """
+    found = [row["efficiency"] for row in summary["envs"] if "efficiency" in row]
+    measured = [row for row in found if "measured" in row]
+    texts = []
+    if measured:
+        ratios = []
+        for name in ("actions", "turns"):
+            ratio = mean_of([estimate_of(row, f"{name}_over_optimal") for row in measured])
+            low, high = (fixed(bound, 2) for bound in ratio.interval)
+            ratios.append(f"{fixed(ratio.value, 2)} [{low}, {high}] times the optimal {name}")
+        texts.append(f"solved with {' and '.join(ratios)}")
+    solved = sum(row["solved"] for row in found)
+    tokens = sum(row["prompt_tokens"] + row["completion_tokens"] for row in summary["envs"])
+    if solved and tokens:
+        texts.append(f"{tokens / solved:,.0f} tokens per solved episode")
+    return f"Effort  {'; '.join(texts)}" if texts else ""
+
+
+def describe_all_drops(summary: JsonObject, max_tokens: int) -> str:
+    """Return the episodes that did not go as planned, by cause, and the mean score without them.
+
+    Missing episodes have a line of their own. The text is empty if there are no others.
+    """
+    rows = summary["envs"]
+    drops = merge_drops([row["drops"] for row in rows if "drops" in row])
+    if not drops:
+        return ""
+    count = sum(count_drops(drops).values())
+    causes = describe_drops(drops).replace("the token limit", f"{max_tokens} tokens")
+    line = f"Drops   {count:,} of {summary['planned']:,} episodes: {causes}"
+    with_drops = [row["score"] for row in rows]
+    without = [row.get("drops", {}).get("without", row).get("score") for row in rows]
+    if None in with_drops or None in without or with_drops == without:
+        return line
+    means = [fixed(sum_in_order(scores) / len(rows), 3) for scores in (with_drops, without)]
+    return f"{line}. Mean score {means[0]}, without them {means[1]}"

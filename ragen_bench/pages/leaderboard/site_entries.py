@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
-from pydantic_core import PydanticCustomError
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
@@ -18,11 +17,11 @@ from ragen_bench.leaderboard.rules import nondefault_settings
 from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
 from ragen_bench.leaderboard.verify import Check, Progress, compare_rerun, read_entry, verify
+from ragen_bench.pages.leaderboard.figures import Figures, add_blind_scripts, read_figures
 from ragen_bench.reading import read_bytes
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.draws import Draw
-from ragen_bench.runs.schema import Positive, RunConfig, RunDraw, Text, Whole
-from ragen_bench.scores.baselines import compute_baseline
+from ragen_bench.runs.schema import RunConfig, RunDraw, Text, Whole
 from ragen_envs.core.sealed import SealedKeyError
 
 
@@ -70,77 +69,6 @@ class _Reference:
 _REFERENCE = TypeAdapter(_Reference)
 
 
-@dataclass(frozen=True)
-class Player:
-    """The success of a baseline in an environment, with its interval."""
-
-    success: Figure
-    success_interval: Interval
-
-
-@dataclass(frozen=True)
-class Row:
-    """An entry's metrics in one environment, with 95 % intervals.
-
-    `score` is a mean in [0, 1]; `normalised` is 0 for the random baseline and 1 for the optimal
-    score.
-    """
-
-    env: Text
-    episodes: Positive
-    success: Figure
-    success_interval: Interval
-    score: Figure
-    score_interval: Interval
-    normalised: Figure | None
-    normalised_interval: Interval | None
-    random: Player
-    oracle: Player
-    blind: Player | None = None
-
-    def __post_init__(self) -> None:
-        _check_both(self.normalised, self.normalised_interval)
-
-    @property
-    def is_close_to_blind(self) -> bool:
-        """Whether success is not above that of the blind script, see `find_close_to_blind`."""
-        return self.blind is not None and self.blind.success >= self.success_interval[0]
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The metrics of an entry, by environment in the order of the suite, and the suite score."""
-
-    suite_score: Figure | None
-    suite_interval: Annotated[Interval | None, Field(alias="suite_score_interval")]
-    rows: Annotated[tuple[Row, ...], Field(alias="envs")]
-    given_up: dict[Text, Positive] | None = None
-
-    def __post_init__(self) -> None:
-        _check_both(self.suite_score, self.suite_interval)
-
-
-def read_figures(summary: JsonObject) -> Figures:
-    """Read the metrics of an untrusted summary; an EntryError gives the place of a bad one."""
-    return read_as(_FIGURES.validate_python, summary, "summary")
-
-
-def add_blind_scripts(figures: Figures, config: RunConfig) -> Figures:
-    """Return the metrics with the blind scripts' success, which earlier entries lack."""
-    rows = []
-    for row, env in zip(figures.rows, config.envs, strict=False):
-        blind = compute_baseline("blind", row.env, config.split, env.played, draw=config.draw_key)
-        player = Player(blind["success"], blind["success_interval"]) if blind else None
-        rows.append(replace(row, blind=row.blind or player) if row.env == env.id else row)
-    return replace(figures, rows=tuple(rows))
-
-
-def _check_both(figure: float | None, interval: Interval | None) -> None:
-    if (figure is None) != (interval is None):
-        raise PydanticCustomError("half", "has a score without interval, or one without score")
-
-
-_FIGURES = TypeAdapter(Figures)
 _MAX_BYTES = 1 << 20
 
 
@@ -288,11 +216,13 @@ def read_site_entry(
             if verdict.entry is None or not verdict.verified:
                 raise EntryError(*verdict.problems)
             entry, checks, signs = verdict.entry, tuple(verdict.checks), tuple(verdict.signs)
+            summary = verdict.summary
         else:
             entry = read_entry(path)
+            summary = entry.summary.as_json()
     except SealedKeyError as error:
         raise EntryError(f"is of the sealed split: {error}") from None
-    figures = read_figures(entry.summary.as_json())
+    figures = read_figures(summary)
     if [row.env for row in figures.rows] != [env.id for env in entry.run.envs]:
         raise EntryError("summary.envs: are not the environments of the run")
     if verified or entry.run.split != "sealed":  # without a check the key may be missing

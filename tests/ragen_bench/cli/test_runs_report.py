@@ -21,7 +21,11 @@ completion = 4.00
 
 @pytest.mark.parametrize(
     ("tokens", "says"),
-    [(0, None), (25, "Cost    0.0004 EUR\n"), (100_000, "Cost    1.60 EUR\n")],
+    [
+        (0, None),
+        (25, "Cost    0.0004 EUR, 0.0002 per solved"),
+        (100_000, "Cost    1.60 EUR, 0.8 per solved"),
+    ],
 )
 def test_a_cost_below_a_cent_is_not_called_nothing(tmp_path, tokens, says):
     played = ["evaluate", "random", "--env", "Bandit-v0", "--limit", "4", "--out", "run"]
@@ -59,7 +63,7 @@ def test_answers_that_were_cut_are_named(tmp_path):
     file = tmp_path / "run" / "episodes.jsonl"
     file.write_text(file.read_text().replace('"finish":"stop"', '"finish":"length"', 1))
     output = run("report", "run", cwd=tmp_path).stdout
-    assert "\n50.0 % of responses were cut at 200 tokens\n" in output
+    assert "\nDrops   1 of 2 episodes: 1 cut at 200 tokens" in output
 
 
 def test_other_levels_and_exact_intervals_are_printed_beside_the_table(tmp_path):

@@ -127,7 +127,7 @@ def test_both_ways_count_them_and_only_one_scores_them(tmp_path, capsys):
     show_results(plain_console(), failed, None)
     said = " ".join(capsys.readouterr().out.split())
     assert "tokens s given up" in said
-    assert "Given up: 2 episodes count as failures, since a server failed (2 HTTP 500)" in said
+    assert "Drops 2 of 16 episodes: 2 given up and failed (2 HTTP 500). Mean score" in said
     assert "Incomplete" not in said
 
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from ragen_bench.leaderboard.verify import verify
 from ragen_bench.runs.json_lines import to_line
 from tests.ragen_bench.leaderboard.entries import (
     edit_entry,
@@ -309,3 +310,22 @@ def test_another_way_of_writing_is_no_record(entry):
     assert problems_of(entry)[0] == EPISODE + "is not written as the harness writes it"
     write_lines(entry, map(to_line, found))
     assert problems_of(entry) == []
+
+
+def test_fields_of_a_later_version_may_be_missing_and_are_recomputed(entry):
+    def efficiency_of(whole):
+        return next(row for row in whole["summary"]["envs"] if "efficiency" in row)["efficiency"]
+
+    edit_entry(entry, lambda whole: efficiency_of(whole).update(solved=1000))
+    (problem,) = problems_of(entry)
+    assert ".efficiency.solved: recorded 1000, recomputed " in problem
+
+    def drop(whole):
+        for row in whole["summary"]["envs"]:
+            row.pop("efficiency", None)
+            row.pop("drops", None)
+
+    edit_entry(entry, drop)
+    verdict = verify(entry)
+    assert verdict.problems == []
+    assert any("efficiency" in row for row in verdict.summary["envs"])

@@ -1,11 +1,16 @@
-"""The table of a run's figures, and the line on answers that were cut."""
+"""The table of a run's metrics, and the lines on efficiency and drops."""
 
 import json
 
 import pytest
 from rich.console import Console
 
-from ragen_bench.terminal.results import describe_truncation, reference_lines, summary_table
+from ragen_bench.terminal.results import (
+    describe_all_drops,
+    describe_efficiency,
+    reference_lines,
+    summary_table,
+)
 from ragen_envs.registration import find_reference
 from tests.ragen_bench.cli.command import run
 
@@ -27,10 +32,38 @@ def test_a_score_of_almost_nothing_has_no_minus(tmp_path):
     assert "-0.00" not in text
 
 
-def test_the_share_of_answers_that_were_cut():
-    rows = [{"turns": 30, "cut": 0.1}, {"turns": 10, "cut": 0.5}, {"turns": 0, "cut": None}]
-    assert describe_truncation({"envs": rows}, 64) == "20.0 % of responses were cut at 64 tokens"
-    assert describe_truncation({"envs": [{"turns": 9, "cut": 0.0}]}, 64) == ""
+TOKENS = {"prompt_tokens": 90, "completion_tokens": 10}
+
+
+def row(score, without=None, **fields):
+    drops = {"cut": 3, "without": {"episodes": 7, "score": without}}
+    return {"score": score, **TOKENS, **({"drops": drops} if without else {}), **fields}
+
+
+def test_drops_of_all_environments_are_one_line():
+    rows = [row(0.5, 0.75), row(0.25), row(0.0)]
+    rows[2]["drops"] = {"missing": 2, "excluded": {"HTTP 500": 1}, "given_up": {"time-out": 2}}
+    text = describe_all_drops({"envs": rows, "planned": 1024}, 64)
+    assert text == (
+        "Drops   6 of 1,024 episodes: 1 excluded (1 HTTP 500), 2 given up and failed (2 time-out), "
+        "3 cut at 64 tokens. Mean score 0.250, without them 0.333"
+    )
+    assert describe_all_drops({"envs": [row(0.5)], "planned": 8}, 64) == ""
+    only_missing = [row(0.5) | {"drops": {"missing": 2}}]
+    assert describe_all_drops({"envs": only_missing, "planned": 8}, 64) == ""
+
+
+def test_efficiency_is_one_line_over_environments():
+    measured = {"solved": 2, "measured": 2}
+    for name, value in (("actions", 1.5), ("turns", 2.0)):
+        measured[f"{name}_over_optimal"] = value
+        measured[f"{name}_over_optimal_interval"] = [value - 0.3, value + 0.4]
+    rows = [row(1.0, efficiency=measured), row(1.0, efficiency={"solved": 3}), row(0.0)]
+    assert describe_efficiency({"envs": rows}) == (
+        "Effort  solved with 1.50 [1.20, 1.90] times the optimal actions and 2.00 [1.70, 2.40] "
+        "times the optimal turns; 60 tokens per solved episode"
+    )
+    assert describe_efficiency({"envs": [row(0.0)]}) == ""
 
 
 def test_a_reference_player_is_called_one(tmp_path):

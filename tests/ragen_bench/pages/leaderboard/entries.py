@@ -6,7 +6,8 @@ import json
 
 from ragen_bench.leaderboard.schema import Entry
 from ragen_bench.leaderboard.verify import Check
-from ragen_bench.pages.leaderboard.site_entries import SiteEntry, read_figures
+from ragen_bench.pages.leaderboard.figures import read_figures
+from ragen_bench.pages.leaderboard.site_entries import SiteEntry
 from ragen_bench.runs.draws import Draw
 
 ENVS = ("ragen/Bandit-v0", "ragen/SokobanNewVocab-v0", "ragen/FrozenLake-v0")
