@@ -19,18 +19,26 @@ from ragen_starpo.studies.definition import GAMES, Task
 
 BATCH = 40
 BOARDS = [
-    (LakeGame(4, Slip(1, 1), Budget()), 3000),
-    (LakeGame(3, Slip(1, 0), Budget(3, 2, 6)), 2000),
-    (LakeGame(3, Slip(8, 1), Budget(5, 2, 10)), 1000),
-    (SokobanGame(6, Budget()), 2000),
-    (SokobanGame(5, Budget(4, 3, 10)), 2000),
+    LakeGame(4, Slip(1, 1), Budget()),
+    LakeGame(3, Slip(1, 0), Budget(3, 2, 6)),
+    LakeGame(3, Slip(8, 1), Budget(5, 2, 10)),
+    SokobanGame(6, Budget()),
+    SokobanGame(5, Budget(4, 3, 10)),
 ]
-NAMING = [(Task(name, 0), 2500) for name in ("bandit", "bandit-rev", "multi-pull", "mastermind")]
+NAMING = [find_game(Task(name, 0)) for name in ("bandit", "bandit-rev", "multi-pull", "mastermind")]
+STEPS = 10_000
 
 
 @cache
 def load_tokenizer():
     return AutoTokenizer.from_pretrained("ragen_bench/models/demo_agent")
+
+
+@cache
+def render(text):
+    messages = [{"role": "user", "content": text}]
+    template = load_tokenizer().apply_chat_template
+    return template(messages, tokenize=False, add_generation_prompt=True)
 
 
 def read_text(game, answer):
@@ -81,10 +89,7 @@ def check_observation(game, env, text, tokens, turn):
     """Check that the tokens are the text of a board, or the facts of another game."""
     shown = [game.tokens[token] for token in tokens]
     if isinstance(game, BoardGame):
-        messages = [{"role": "user", "content": text}]
-        template = load_tokenizer().apply_chat_template
-        expected = template(messages, tokenize=False, add_generation_prompt=True)
-        assert "".join(shown) == ("<end>" if turn else "") + expected
+        assert "".join(shown) == ("<end>" if turn else "") + render(text)
         return
     frame = (["<end>"] if turn else []) + ["<user>"]
     assert shown[: len(frame)] == frame
@@ -108,17 +113,13 @@ def check_observation(game, env, text, tokens, turn):
         assert (table[4:][-1:] if turn else table) == lines
 
 
-@pytest.mark.parametrize(
-    ("game", "steps"),
-    [*BOARDS, *[(find_game(task), steps) for task, steps in NAMING]],
-    ids=lambda one: one.name if hasattr(one, "name") else str(one),
-)
-def test_a_game_is_that_of_the_suite(game, steps):
+@pytest.mark.parametrize("game", [*BOARDS, *NAMING], ids=lambda game: game.name)
+def test_a_game_is_that_of_the_suite(game):
     rng = random.Random(0)
     done = ends = wins = 0
     env_type, variant = type(game.env), game.env.variant
     index = 0
-    while done < steps:
+    while done < STEPS:
         envs = [env_type(variant, split="train", response_format="answer") for _ in range(BATCH)]
         texts = []
         for env in envs:
@@ -151,7 +152,7 @@ def test_a_game_is_that_of_the_suite(game, steps):
     assert wins > 5 or isinstance(game, SokobanGame)
 
 
-@pytest.mark.parametrize("game", [game for game, _ in BOARDS], ids=lambda game: game.name)
+@pytest.mark.parametrize("game", BOARDS, ids=lambda game: game.name)
 def test_distances_are_those_of_the_suite(game):
     boards = game.load(50)
     state = game.start(boards[None], torch.zeros(1, 50, game.chances))

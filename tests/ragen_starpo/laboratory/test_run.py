@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 
 from ragen_starpo.laboratory import run
+from ragen_starpo.laboratory.games import find_game
+from ragen_starpo.laboratory.groups import replace_groups
+from ragen_starpo.laboratory.model import StackedModel
+from ragen_starpo.laboratory.rollouts import Chances, play
 from ragen_starpo.laboratory.warm_start import WarmStart
 from ragen_starpo.studies.definition import Task
 
@@ -46,11 +51,12 @@ def test_an_arm_that_was_killed_is_repeated_to_the_byte(tmp_path):
         assert repeated.curves[name].tobytes() == curve.tobytes(), name
 
 
-def test_a_run_does_not_depend_on_those_beside_it(monkeypatch):
+@pytest.mark.parametrize("settings", [(), ("rollouts.refills=2",), ("loss.policy=clip-cov",)])
+def test_a_run_does_not_depend_on_those_beside_it(settings, monkeypatch):
     monkeypatch.setattr(run, "_TOGETHER", 6)
-    together = train(warm_starts=(0, 1, 2), seeds=(0, 1))
+    together = train(settings, warm_starts=(0, 1, 2), seeds=(0, 1))
     monkeypatch.setattr(run, "_TOGETHER", 4)
-    apart = train(warm_starts=(0, 1, 2), seeds=(0, 1))
+    apart = train(settings, warm_starts=(0, 1, 2), seeds=(0, 1))
     assert set(together.curves) == set(apart.curves)
     for name, curve in together.curves.items():
         assert np.allclose(curve, apart.curves[name], atol=1e-5, rtol=1e-5, equal_nan=True), name
@@ -66,6 +72,62 @@ def test_arms_play_the_same_instances_with_the_same_chances():
         assert np.array_equal(one.curves[name], other.curves[name]), name
     assert not np.array_equal(one.curves["grad_norm"], other.curves["grad_norm"])
     assert len({float(value) for value in one.curves["rollout_tokens"][:, 0]}) > 1
+
+
+def test_further_prompts_replace_groups_whose_returns_do_not_differ(tmp_path):
+    drop = ["filter.strategy=top-p", "filter.amount=1.0"]
+    plain, refilled = (
+        train([*drop, f"rollouts.refills={rounds}"], cache=tmp_path, iterations=1).curves
+        for rounds in (0, 3)
+    )
+    # Success is that of the first prompts, since others are chosen by their returns.
+    assert np.array_equal(plain["success"], refilled["success"])
+    is_replaced = refilled["replaced"] > 0
+    assert is_replaced.any()
+    assert np.array_equal(is_replaced, plain["kept"] < 1)
+    assert (refilled["kept"] >= plain["kept"]).all()
+    assert refilled["kept"].mean() > plain["kept"].mean()
+    more = refilled["rollout_tokens"] - plain["rollout_tokens"]
+    assert np.array_equal(more > 0, is_replaced)
+
+
+def test_a_replaced_group_is_one_of_the_further_rollouts():
+    game = find_game(TASK)
+    model = StackedModel(run.SHAPE, game.vocabulary)
+    noise = torch.Generator().manual_seed(0)
+    weights = model.make_weights([noise, noise])
+
+    def play_some(groups):
+        boards = game.load(2 * groups).view(2, groups, -1)
+        drawn = Chances(
+            torch.rand(2, groups * 2, game.chances, generator=noise),
+            torch.rand(2, groups * 2, 3, game.answer_tokens, generator=noise),
+        )
+        return play(model, weights, game, boards, 2, drawn)
+
+    rollouts, further = play_some(3), play_some(2)
+    flat = torch.tensor([[False, True, True], [True, False, False]])
+    chosen = replace_groups(rollouts, further, flat)
+    sources = [
+        [(rollouts, 0), (further, 0), (further, 1)],
+        [(further, 0), *[(rollouts, n) for n in (1, 2)]],
+    ]
+    for seed, groups in enumerate(sources):
+        for number, (source, place) in enumerate(groups):
+            for sample in range(2):
+                row, origin = 2 * number + sample, 2 * place + sample
+                for name in ("ids", "mask", "turns", "log_probs"):
+                    found, expected = getattr(chosen, name), getattr(source, name)
+                    width = expected.shape[2]
+                    assert torch.equal(found[seed, row, :width], expected[seed, origin]), name
+                    assert not found[seed, row, width:].any()
+                assert torch.equal(chosen.rewards[seed, row], source.rewards[seed, origin])
+                assert chosen.is_void[seed, row] == source.is_void[seed, origin]
+                expected = source.states[seed, origin] % (1 << 32)
+                expected += chosen.groups[seed, row] * (1 << 32)
+                before = source.states[seed, origin]
+                assert torch.equal(chosen.states[seed, row], torch.where(before < 0, -1, expected))
+    assert torch.equal(chosen.groups, rollouts.groups)
 
 
 TURN = "advantage.credit=turn"
@@ -89,6 +151,8 @@ ARMS = [
     ["filter.strategy=top-p", "filter.amount=0.9", "filter.loss_scale=sqrt"],
     ["filter.strategy=min-p", "filter.amount=0.9", "advantage.estimator=gae"],
     ["optimiser.warmup_steps=2", "rollouts.temperature=0.8"],
+    ["rollouts.refills=2", "filter.strategy=top-p", "filter.amount=1.0"],
+    ["loss.mask_void_turns=true", "filter.reweight=deviation"],
 ]
 
 

@@ -54,8 +54,14 @@ def folders(game, tmp_path_factory):
     return made
 
 
-def batch_of_seed(rollouts, kept, seed):
+def batch_of_seed(rollouts, kept, seed, settings):
     rows = kept[seed]
+    scores = rollouts.rewards[seed][rows].sum(-1).double().view(-1, SAMPLES)
+    weights = torch.ones(len(scores))
+    if settings.reweight != "none":
+        weights = scores.std(1, correction=0) ** (2 if settings.reweight == "variance" else 1)
+        weights = weights / weights.mean()
+    weights = weights.float().repeat_interleave(SAMPLES)
     mask = rollouts.mask[seed][rows]
     count = len(mask)
     return TokenBatch(
@@ -70,8 +76,8 @@ def batch_of_seed(rollouts, kept, seed):
         groups=rollouts.groups[seed][rows],
         trajectories=torch.arange(count),
         cut=torch.zeros_like(mask),
-        void=torch.zeros(count, dtype=torch.int64),
-        weights=torch.ones(count),
+        void=rollouts.is_void[seed][rows].long(),
+        weights=weights,
     )
 
 
@@ -140,6 +146,9 @@ def record_gradients(model):
         ['advantage.estimator="gae"', "advantage.gamma=0.9", "advantage.lam=0.8"],
         ['advantage.estimator="bi-level-gae"', 'advantage.credit="turn"', "loss.value_clip=0.01"],
         ['advantage.estimator="dr-grpo"', 'filter.strategy="all"', "loss.entropy=0.1"],
+        ["loss.mask_void_turns=true", "filter.strategy=all", "loss.entropy=0.1"],
+        ["filter.reweight=deviation", "filter.strategy=all"],
+        ["filter.reweight=variance", "loss.mask_void_turns=true"],
     ],
 )
 def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
@@ -164,6 +173,7 @@ def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
     # Random weights solve nothing: rewards of chance, so that there is something to learn.
     rewards = torch.rand(rollouts.rewards.shape, generator=noise).round(decimals=2)
     rollouts.rewards.copy_(rewards * (rollouts.turns.amax(-1, keepdim=True) >= torch.arange(3)))
+    rollouts.is_void.copy_(torch.rand(rollouts.is_void.shape, generator=noise) < 0.3)
     learner = Learner(model, recipe, weights)
     found, found_of_critic, critics = [], [], [None] * SEEDS
     if recipe.has_critic:
@@ -181,7 +191,7 @@ def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
     [(gradients, metrics)] = found
     for seed, (folder, _) in enumerate(folders):
         policy = Policy(folder, recipe.optimiser, 64)
-        batch = batch_of_seed(rollouts, kept, seed)
+        batch = batch_of_seed(rollouts, kept, seed, recipe.filter)
         reference = Reference(folder, 64) if recipe.loss.kl else None
         local = LocalModels(policy, reference, critics[seed], batch, recipe.loss)
         [step] = list(mini_batches(batch.count, 0, size=64, passes=1, seed=recipe.seed))

@@ -55,9 +55,7 @@ def test_the_laboratory_reads_all_settings_of_the_catalogue():
     "setting",
     [
         "filter.score=length",
-        "filter.reweight=deviation",
         "loss.mask_truncated=true",
-        "loss.mask_void_turns=true",
         "optimiser.decay_steps=100000",
         "critic.decay_steps=100000",
         "monitor.action=stop",

@@ -27,8 +27,8 @@ def pages(tmp_path):
 
 def test_the_page_has_a_line_for_each_claim(pages):
     page = (pages / "findings.md").read_text()
-    assert "4 claims: 3 are decided, 2 of them as the paper says" in page
-    assert "0 are undecided and 1 are not testable here" in page
+    assert "Claims: 4. Decided: 3, as the paper says: 2. Undecided: 0. " in page
+    assert "Not testable here: 1." in page
     line = next(line for line in page.splitlines() if "+5 points" in line)
     assert line.startswith("| up is better (mean) | figure 7 | +5 points | +1")
     assert "| **higher**, as claimed | 32 | [mine](findings/study-mine.svg) |" in line

@@ -1,4 +1,4 @@
-"""One iteration of learning for all seeds: filter, advantages, losses, and AdamW for each seed.
+"""One iteration of learning for all seeds: filter, advantages, losses, and optimiser steps.
 
 Everything that decides is `ragen_starpo.algorithms`, called with the rows of all seeds; groups are
 numbered across seeds.
@@ -19,58 +19,13 @@ from ragen_starpo.algorithms.advantages import (
 from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
 from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
 from ragen_starpo.engine.worker import Contribution
+from ragen_starpo.laboratory.groups import keep_groups, weigh_groups
 from ragen_starpo.laboratory.model import StackedModel, Weights
+from ragen_starpo.laboratory.optimiser import AdamW
 from ragen_starpo.laboratory.rollouts import Rollouts
 from ragen_starpo.objective import REFERENCE, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import AdvantageSettings, OptimiserSettings
-from ragen_starpo.rollout.selection import select_groups
-
-
-class AdamW:
-    """AdamW with a state, a gradient norm and a schedule for each seed of the weights."""
-
-    def __init__(self, weights: Weights, settings: OptimiserSettings) -> None:
-        self._settings = settings
-        self._weights = weights
-        self._first = {name: torch.zeros_like(weight) for name, weight in weights.items()}
-        self._second = {name: torch.zeros_like(weight) for name, weight in weights.items()}
-        some = next(iter(weights.values()))
-        self._steps = torch.zeros(len(some), device=some.device)
-
-    @torch.no_grad()
-    def step(self, gradients: Mapping[str, Tensor], takes: Tensor, factor: float = 1.0) -> Tensor:
-        """Take a step in the seeds where `takes`, (S,); return the norms before clipping, (S,).
-
-        `factor` is that of the learning rate.
-        """
-        settings = self._settings
-        squares = sum(gradient.flatten(1).square().sum(1) for gradient in gradients.values())
-        assert isinstance(squares, Tensor)
-        norms = squares.sqrt()
-        takes = takes & norms.isfinite()
-        scale = torch.where(takes, (settings.clip_grad / (norms + 1e-6)).clamp(max=1.0), 0.0)
-        # The first step has a rate of 0 where the rate warms up.
-        warm = (self._steps / max(1, settings.warmup_steps)).clamp(max=1.0)
-        rate = factor * settings.learning_rate * takes
-        if settings.warmup_steps:
-            rate = rate * warm
-        self._steps = self._steps + takes
-        small, large = settings.betas
-        counted = self._steps.clamp(min=1)
-        for name, weight in self._weights.items():
-            shape = (-1, *[1] * (weight.dim() - 1))
-            gradient = gradients[name].nan_to_num(0.0) * scale.view(shape)
-            # A seed that takes no step keeps its state.
-            on = takes.float().view(shape)
-            first, second = self._first[name], self._second[name]
-            first.lerp_(gradient, (1 - small) * on)
-            second.mul_(1 - (1 - large) * on).addcmul_(gradient, gradient, value=1 - large)
-            spread = (second / (1 - large**counted).view(shape)).sqrt_().add_(1e-8)
-            weight.mul_(1 - rate.view(shape) * settings.weight_decay)
-            step_size = rate / (1 - small**counted)
-            weight.sub_(spread.reciprocal_().mul_(first).mul_(step_size.view(shape)))
-        return norms
+from ragen_starpo.recipes.sections import AdvantageSettings
 
 
 def compute_advantages(
@@ -112,17 +67,6 @@ def compute_advantages(
     if not estimator.critic or not isinstance(returns, Tensor):
         return advantages, None
     return advantages, returns.view(rollouts.mask.shape).float() * mask
-
-
-def keep_groups(recipe: Recipe, rollouts: Rollouts) -> Tensor:
-    """Return which rollouts are trained on, (S, R), by the recipe's filter for each seed."""
-    scores = rollouts.rewards.sum(-1).double()
-    return torch.stack(
-        [
-            select_groups(recipe.filter, one, groups)
-            for one, groups in zip(scores.cpu(), rollouts.groups.cpu(), strict=True)
-        ]
-    ).to(scores.device)
 
 
 def steps_of(
@@ -203,23 +147,27 @@ class Learner:
             columns[REFERENCE] = self._find_reference(self.reference, rollouts)
         if noise is not None:
             columns["noise"] = noise[..., : rollouts.mask.shape[-1]]
+        columns["trained"] = columns["mask"]
+        if recipe.loss.mask_void_turns:
+            columns["trained"] = columns["mask"] * ~rollouts.is_void[..., None]
         numbers = torch.arange(kept.shape[1], device=kept.device)[:, None]
         by_turn = recipe.loss.sequence == "turn"
         columns["sequences"] = numbers * (rollouts.rewards.shape[-1] if by_turn else 1) + (
             rollouts.turns if by_turn else torch.zeros_like(rollouts.turns)
         )
         sums: dict[str, Tensor] = {}
-        counts = torch.zeros(len(kept), device=kept.device)
+        counts = total = torch.zeros(len(kept), device=kept.device)
         for index, there in steps_of(recipe, kept, number, self.updates):
             rows = take_rows(rollouts.ids, columns, index, there)
-            found = self._step(rows, there.any(1), critic_only)
-            tokens = rows["mask"].sum((1, 2))
-            counts = counts + tokens
+            trained = rows["trained"].sum((1, 2))
+            found = self._step(rows, trained > 0, critic_only)
+            tokens = rows["mask"].sum((1, 2)) * (trained > 0)
+            counts, total = counts + tokens, total + trained
             for name, values in found.items():
                 weighted = torch.where(tokens > 0, values * tokens, 0.0)
                 sums[name] = sums.get(name, 0.0) + weighted
-        means = {name: total / counts for name, total in sums.items()}
-        return means | {"kept": kept.float().mean(1), "trained_tokens": counts}
+        means = {name: one / counts for name, one in sums.items()}
+        return means | {"kept": kept.float().mean(1), "trained_tokens": total}
 
     def _find_advantages(self, rollouts: Rollouts, kept: Tensor) -> dict[str, Tensor]:
         """Return the columns that the losses of policy and critic aim at."""
@@ -228,7 +176,10 @@ class Learner:
         advantages, returns = compute_advantages(settings, rollouts, kept, values)
         factor = self.recipe.filter.advantage_factor
         factors = torch.tensor([factor(float(one)) for one in kept.float().mean(1)])
-        advantages = advantages * factors.to(kept.device)[:, None, None]
+        factors = factors.to(kept.device)[:, None] * weigh_groups(
+            self.recipe.filter, rollouts, kept
+        )
+        advantages = advantages * factors[..., None]
         if values is None or returns is None:
             return {"advantages": advantages}
         return {"advantages": advantages, "old_values": values, "returns": returns}
@@ -295,12 +246,12 @@ class Learner:
         place, sampled = sampled_places(rows["mask"])
         settings = self.recipe.loss
         token_loss = torch.stack(
-            [token_weights(mask, settings.aggregation, settings.horizon) for mask in rows["mask"]]
+            [token_weights(one, settings.aggregation, settings.horizon) for one in rows["trained"]]
         )
         columns = {
             name: column.flatten(1).gather(1, place) * sampled
             for name, column in {**rows, "weights": token_loss}.items()
-            if name not in ("ids", "sequences")
+            if name not in ("ids", "sequences", "trained")
         }
         # Numbers of sequences rise along a row, as far as to the places that are not there.
         columns["sequences"] = rows["sequences"].flatten(1).gather(1, place).cummax(1).values

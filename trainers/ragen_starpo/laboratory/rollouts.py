@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ragen_starpo.laboratory.game import CLOSE, END, PAD, AnyGame
+from ragen_starpo.algorithms.masked import group_std
+from ragen_starpo.laboratory.game import CLOSE, END, PAD, AnyGame, State
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.readers import Cache, find_distinct, name_beginnings, take
 
@@ -26,6 +27,7 @@ class Rollouts:
         groups: (S, R) number of the group, counted through all seeds.
         states: (S, R, turns) number of the state that a turn began in, which no two groups share;
             -1 after the last turn. The budget is no part of it, as in `ragen_envs`.
+        is_void: (S, R) whether an episode has a turn without an action.
     """
 
     ids: Tensor
@@ -36,6 +38,12 @@ class Rollouts:
     success: Tensor
     groups: Tensor
     states: Tensor
+    is_void: Tensor
+
+    def find_deviations(self) -> Tensor:
+        """Return the standard deviations of the groups' returns, (S, groups)."""
+        scores, groups = self.rewards.sum(-1).double().flatten(), self.groups.flatten()
+        return group_std(scores, groups, int(groups.max()) + 1).view(len(self.ids), -1)
 
 
 @dataclass(frozen=True)
@@ -76,9 +84,8 @@ def play(
         ids, present = game.observe(state)
         histories.read(ids, present, going)
         record.observe(ids, present)
-        before = torch.where(state.over, -1, game.position(state))
         answer = histories.answer(chances.tokens[:, :, turn], going, record)
-        record.reward(game.step(state, answer), state.success, before)
+        record.step(state, answer)
     numbers = torch.arange(seeds * groups, device=device).view(seeds, groups)
     return record.rollouts(numbers.repeat_interleave(samples, 1))
 
@@ -169,7 +176,7 @@ class Record:
     """What the rows have read and sampled, in slots that are the same for all."""
 
     def __init__(self, game: AnyGame, seeds: int, count: int, device: torch.device) -> None:
-        self.slots = game.slots
+        self._game, self.slots = game, game.slots
         size = (seeds, count, self.slots)
         self._ids = torch.full(size, PAD, device=device)
         self._present = torch.zeros(size, dtype=torch.bool, device=device)
@@ -178,6 +185,7 @@ class Record:
         self._turns = torch.zeros(self.slots, dtype=torch.long, device=device)
         self._rewards = torch.zeros(seeds, count, game.budget.max_turns, device=device)
         self._success = torch.zeros(seeds, count, dtype=torch.bool, device=device)
+        self._is_void = torch.zeros_like(self._success)
         self._states = torch.full(self._rewards.shape, -1, device=device)
         self._slot = self._turn = 0
 
@@ -195,10 +203,13 @@ class Record:
         self._log_probs[..., at] = log_probs * going
         self._slot += 1
 
-    def reward(self, rewards: Tensor, success: Tensor, states: Tensor) -> None:
-        """Add the results of a turn that began in `states`."""
-        self._states[..., self._turn], self._rewards[..., self._turn] = states, rewards
-        self._success = success
+    def step(self, state: State, answer: Tensor) -> None:
+        """Take a turn of the game, and add its results."""
+        left, going = state.actions_left, ~state.over
+        self._states[..., self._turn] = torch.where(going, self._game.position(state), -1)
+        self._rewards[..., self._turn] = self._game.step(state, answer)
+        self._is_void |= going & (state.actions_left == left)
+        self._success = state.success
         self._turn += 1
 
     def rollouts(self, groups: Tensor) -> Rollouts:
@@ -223,4 +234,5 @@ class Record:
             self._success,
             groups,
             torch.where(self._states < 0, -1, self._states + groups[..., None] * (1 << 32)),
+            self._is_void,
         )

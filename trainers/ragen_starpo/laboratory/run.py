@@ -15,10 +15,10 @@ from torch import Tensor
 
 from ragen_bench.errors import UserError
 from ragen_envs.core.instances import RandomStream
-from ragen_starpo.algorithms.masked import group_std
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
 from ragen_starpo.laboratory.game import AnyGame, draw
 from ragen_starpo.laboratory.games import find_game
+from ragen_starpo.laboratory.groups import replace_groups
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play
@@ -38,6 +38,7 @@ _SETTINGS = (
     *("advantage", "filter", "loss", "optimiser", "critic", "monitor", "mini_batch"),
     "updates",
     "rollouts.temperature",
+    "rollouts.refills",
 )
 """Settings of a recipe that the laboratory reads."""
 _BASE = (
@@ -58,9 +59,7 @@ def read_arm(settings: Sequence[str]) -> Recipe:
     recipe = read_recipe(RECIPE, [*_BASE, *settings])
     idle = {
         "filter.score": recipe.filter.score not in ("deviation", "variance"),
-        "filter.reweight": recipe.filter.reweight != "none",
         "loss.mask_truncated": recipe.loss.mask_truncated,
-        "loss.mask_void_turns": recipe.loss.mask_void_turns,
         "optimiser.decay_steps": recipe.optimiser.decay_steps > 0,
         "critic.decay_steps": recipe.critic.decay_steps > 0,
         "monitor.action": recipe.monitor.action == "stop",
@@ -221,25 +220,50 @@ class _Runs:
         which = draw(chances, (task.groups,), len(self._bank)).to(self._place)
         warmth = self._learner.temperature
         rollouts = self._play(self._game, self._bank[which], task.samples, chances, warmth)
-        shape = (rollouts.mask.shape[1], self._game.slots)
-        noise = draw(chances, shape).to(self._place) if self._learner.has_noise else None
-        metrics = self._learner.learn(rollouts, number, noise)
-        scores = rollouts.rewards.sum(-1).double().flatten()
-        groups = rollouts.groups.flatten()
-        count = len(self._runs) * task.groups
-        deviations = group_std(scores, groups, count).view(len(self._runs), task.groups)
         found = {
             "reward": rollouts.rewards.sum(-1).mean(1),
             "success": rollouts.success.float().mean(1),
-            "reward_deviation": deviations.mean(1),
+            "reward_deviation": rollouts.find_deviations().mean(1),
             "rollout_tokens": rollouts.mask.sum((1, 2)),
-            **metrics,
         }
+        if self._recipe.loss.mask_void_turns:
+            found["void"] = rollouts.is_void.float().mean(1)
+        if self._recipe.rollouts.refills:
+            rollouts, found["replaced"], tokens = self._refill(rollouts, number)
+            found["rollout_tokens"] = found["rollout_tokens"] + tokens
+        shape = (rollouts.mask.shape[1], self._game.slots)
+        noise = draw(chances, shape).to(self._place) if self._learner.has_noise else None
+        found |= self._learner.learn(rollouts, number, noise)
         metrics = {name: values.float().cpu() for name, values in found.items()}
         if self._recipe.monitor.action == "adapt":
             self._adapt(number, metrics)
             metrics["temperature"] = self._learner.temperature.flatten().cpu().clone()
         return metrics
+
+    def _refill(self, rollouts: Rollouts, number: int) -> tuple[Rollouts, Tensor, Tensor]:
+        """Play further prompts in place of groups whose returns do not differ, in some rounds.
+
+        Returns:
+            The rollouts, the replaced groups as a fraction of all, and the further tokens.
+        """
+        task, recipe, warmth = self._task, self._recipe, self._learner.temperature
+        chances = _generators("refills", [f"{run}-{number}" for run in self._runs])
+        replaced = tokens = torch.zeros(len(self._runs), device=self._place)
+        for _ in range(recipe.rollouts.refills):
+            flat = rollouts.find_deviations() <= recipe.filter.eps
+            count = flat.sum(1)
+            if not (most := int(count.max())):
+                break
+            # Each run draws for all groups, so that it does not depend on those beside it.
+            which = draw(chances, (task.groups,), len(self._bank)).to(self._place)
+            boards = self._bank[which]
+            further = self._play(self._game, boards, task.samples, chances, warmth, most)
+            rollouts = replace_groups(rollouts, further, flat)
+            replaced = replaced + count / task.groups
+            is_used = torch.arange(most * task.samples, device=self._place) // task.samples
+            is_used = is_used < count[:, None]
+            tokens = tokens + (further.mask.sum(2) * is_used).sum(1)
+        return rollouts, replaced, tokens
 
     def _adapt(self, number: int, metrics: Mapping[str, Tensor]) -> None:
         """Give each run the settings of the trainer after its warnings."""
@@ -261,13 +285,15 @@ class _Runs:
         samples: int,
         chances: list[torch.Generator],
         temperature: Tensor | float,
+        groups: int | None = None,
     ) -> Rollouts:
-        budget, count = game.budget, boards.shape[1] * samples
-        drawn = Chances(
-            draw(chances, (count, game.chances)).to(self._place),
-            draw(chances, (count, budget.max_turns, game.answer_tokens)).to(self._place),
-        )
-        learner = self._learner
+        """Play on the first boards, by default on all; random numbers are drawn for all."""
+        budget, count, learner = game.budget, boards.shape[1] * samples, self._learner
+        boards = boards[:, :groups]
+        played = boards.shape[1] * samples
+        noise = draw(chances, (count, game.chances))[:, :played]
+        tokens = draw(chances, (count, budget.max_turns, game.answer_tokens))[:, :played]
+        drawn = Chances(noise.to(self._place), tokens.to(self._place))
         return play(learner.model, learner.weights, game, boards, samples, drawn, temperature)
 
     def _test(self) -> NDArray[np.float32]:

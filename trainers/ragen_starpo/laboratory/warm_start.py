@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from ragen_starpo.laboratory.game import PAD, AnyGame, draw
-from ragen_starpo.laboratory.learning import AdamW, sampled_places
+from ragen_starpo.laboratory.learning import sampled_places
 from ragen_starpo.laboratory.model import StackedModel, Weights
+from ragen_starpo.laboratory.optimiser import AdamW
 from ragen_starpo.laboratory.rollouts import Record, Rollouts
 from ragen_starpo.recipes.sections import OptimiserSettings
 
@@ -105,5 +106,5 @@ def demonstrate(
         for place in range(game.answer_tokens):
             token = answer[..., place]
             record.sample(token, (token != PAD) & ~state.over, best[..., place])
-        record.reward(game.step(state, answer), state.success, every)
+        record.step(state, answer)
     return record.rollouts(every)

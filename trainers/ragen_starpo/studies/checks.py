@@ -23,7 +23,7 @@ from ragen_starpo.studies.definition import (
 )
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-_FRACTIONS = ("success", "clip_fraction", "covariance_fraction", "kept")
+_FRACTIONS = ("success", "clip_fraction", "covariance_fraction", "kept", "void")
 """Curves that are from 0 to 1."""
 
 

@@ -44,6 +44,8 @@ CURVES = (
     "kl_from_reference",
     "kl_from_rollouts",
     "kept",
+    "void",
+    "replaced",
     "rollout_tokens",
     "trained_tokens",
 )

@@ -36,8 +36,10 @@ class Runs:
 
     Attributes:
         curves: Curves by name, (runs, iterations), NaN where a value is not defined: `success`,
-            `reward`, `reward_deviation` within groups, `kept` (share of rollouts trained on),
-            `rollout_tokens`, `trained_tokens`, and the metrics of the losses.
+            `reward`, `reward_deviation` within groups, `kept` (fraction of rollouts trained on),
+            `void` (fraction of rollouts with a turn without an action), `replaced` (groups that
+            others replaced, as a fraction), `rollout_tokens`, `trained_tokens`, and the metrics of
+            the losses.
         test: Success of the last model on held-out instances, (runs,), from 0 to 1.
         start: The same of the first model.
         seconds: Seconds of one core, or of the GPU, for all runs without their warm starts.

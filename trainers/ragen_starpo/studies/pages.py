@@ -24,6 +24,7 @@ from ragen_starpo.studies.verdicts import LEVEL, Verdict
 _WIDTH, _ROW, _TEXT = 900, 20, 560
 _CHART, _HEIGHT, _ACROSS, _POINTS = 210, 120, 4, 30
 _COLOURS = {"higher": "#1a7f37", "lower": "#cf222e", "the same": "#0969da"}
+_RULES = "https://ragen-bench.github.io/ragen-bench/studies/"
 _LIMIT = 6.0
 """Bound of the forest plots' axis, in multiples of a claim's δ."""
 
@@ -112,11 +113,11 @@ def render_page(results: JsonObject) -> str:
     names = " ".join(study["name"] for study in studies)
     parts = [
         "# The papers' findings on small agents",
-        f"{len(claims)} claims: {sum(counts[word] for word in _COLOURS)} are decided, {agreed} of "
-        f"them as the paper says; {counts['undecided']} are undecided and "
-        f"{counts['not testable here']} are not testable here. Agents of 0.1 million parameters "
-        f"learned in {len(seconds)} arms and {sum(seconds.values()) / 3600:.1f} core-hours. "
-        "[Rules and metrics](../studies.md) were fixed before the runs.",
+        f"Claims: {len(claims)}. Decided: {sum(counts[word] for word in _COLOURS)}, as the paper "
+        f"says: {agreed}. Undecided: {counts['undecided']}. "
+        f"Not testable here: {counts['not testable here']}. Agents of 0.1 million parameters "
+        f"learned in {sum(seconds.values()) / 3600:.1f} core-hours; number of arms: "
+        f"{len(seconds)}. [Rules and metrics]({_RULES}) were fixed before the runs.",
         f"```\n$ ragen-train study {names} --out store --pages docs/results\n```",
         "Intervals are joint at 95 % over a study's claims and looks; *the same* is within ±δ. "
         "In the pictures a difference is divided by its δ. "
