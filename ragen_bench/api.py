@@ -225,7 +225,7 @@ def _format_call(options: Default, out: str | PathLike[str] | None) -> str:
 
 def _make_console(progress: bool) -> Console:
     if not progress:
-        return Console(file=StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
+        return PlainConsole(file=StringIO(), quiet=True, force_terminal=False, force_jupyter=False)
     # A notebook claims to be a terminal, and rich's own bars need more packages there.
-    terminal = False if Console().is_jupyter else None
+    terminal = False if PlainConsole().is_jupyter else None
     return PlainConsole(force_terminal=terminal, force_jupyter=False)

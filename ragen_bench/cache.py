@@ -25,6 +25,7 @@ import numpy as np
 import ragen_bench
 import ragen_envs
 from ragen_bench.json_types import Json
+from ragen_bench.visible import write_error
 from ragen_envs.core.cache_folder import cache_folder
 
 RECOMPUTE = "RAGEN_RECOMPUTE"
@@ -51,7 +52,7 @@ def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
         code, packed = content[:_CODE_BYTES], content[_CODE_BYTES:]
         if hmac.compare_digest(code, _authenticate(key, name, packed)):
             return json.loads(zlib.decompress(packed))
-        sys.stderr.write(
+        write_error(
             f"ragen-bench: {file} is damaged, or another program wrote it; its content is "
             "computed again\n"
         )

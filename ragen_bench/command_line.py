@@ -28,7 +28,7 @@ from ragen_bench.errors import (
     unknown,
 )
 from ragen_bench.json_types import JsonObject
-from ragen_bench.visible import visible
+from ragen_bench.visible import visible, write_error, write_out
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,11 @@ def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
         resumes = command.resumes
         return _run(command)
     except UserError as error:
-        sys.stderr.write(f"{parser.prog}: {visible(str(error))}\n")
+        write_error(f"{parser.prog}: {visible(str(error))}\n")
         return error.exit_code
     except KeyboardInterrupt:
         hint = "; the same command goes on with what it has stored" if resumes else ""
-        sys.stderr.write(f"\n{parser.prog}: interrupted{hint}\n")
+        write_error(f"\n{parser.prog}: interrupted{hint}\n")
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of the output, such as `head`, has closed it.
@@ -166,7 +166,7 @@ def run_program(parser: Parser, arguments: Sequence[str] | None) -> int:
     except OSError as error:
         # A directory that cannot be written, a full disk: not a bug of the program.
         place = "" if error.filename is None else f"{error.filename}: "
-        sys.stderr.write(f"{parser.prog}: {visible(f'{place}{error.strerror or error}')}\n")
+        write_error(f"{parser.prog}: {visible(f'{place}{error.strerror or error}')}\n")
         return 1
 
 
@@ -195,7 +195,7 @@ class _Version(argparse.Action):
             number = version("ragen-bench")
         except PackageNotFoundError:
             number = "(not installed)"
-        sys.stdout.write(f"{parser.prog} {number}\n")
+        write_out(f"{parser.prog} {number}\n")
         parser.exit()
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 from ragen_bench.errors import missing_extra
 from ragen_bench.json_types import Json, JsonObject
 from ragen_bench.models.random_player import import_random_player
-from ragen_bench.pages.escaping import escape_invisible
+from ragen_bench.pages.escaping import escape_html, escape_invisible
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
@@ -249,9 +248,9 @@ class Run:
                 " - ".join(map(percent, success.interval)) if success else NONE,
                 fixed(norm and norm.value),
             )
-            rows += "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        caption = f"{escape(escape_invisible(self.config.model))}: {self._state}"
-        path = escape(escape_invisible(str(self.path)))
+            rows += "<tr>" + "".join(f"<td>{escape_html(cell)}</td>" for cell in cells) + "</tr>"
+        caption = f"{escape_html(self.config.model)}: {self._state}"
+        path = escape_html(str(self.path))
         return f"<table><caption>{caption}<br>{path}</caption><tr>{head}</tr>{rows}</table>"
 
 

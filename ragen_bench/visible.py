@@ -1,20 +1,10 @@
-"""Text for terminals: untrusted text with its control characters escaped, and durations."""
+"""Text for terminals: the writers of `ragen_envs`, and durations."""
 
 from __future__ import annotations
 
-import unicodedata
+from ragen_envs.core.visible import visible, write_error, write_out
 
-
-def visible(text: str) -> str:
-    """Show control characters, which could repaint a terminal, as escapes; lines stay lines."""
-    return text if text.isprintable() else "".join(map(_escape, text))
-
-
-def _escape(character: str) -> str:
-    harmless = character.isprintable() or character in "\n\t"
-    if harmless or unicodedata.category(character) == "Zs":
-        return character
-    return repr(character)[1:-1]
+__all__ = ["format_duration", "visible", "write_error", "write_out"]
 
 
 _UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))

@@ -69,9 +69,10 @@ def register_third_party_games() -> tuple[GameSpec, ...]:
             import logging
 
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            logging.getLogger(__name__).warning(
-                f"the game {entry_point.name!r} of the package {distribution} is left out: {reason}"
-            )
+            from ragen_envs.core.visible import visible
+
+            problem = f"the game {entry_point.name!r} of the package {distribution} is left out"
+            logging.getLogger(__name__).warning("%s: %s", problem, visible(reason))
         else:
             found.append(game)
     found.sort(key=_sort_key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from ragen_bench.cli.shared_options import JsonOptions
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, unknown
-from ragen_bench.visible import visible
+from ragen_bench.visible import visible, write_out
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,7 +100,7 @@ class Audit(JsonOptions, Command):
         if audits:
             console.print(audit_table(audits))
         for name, outcomes in checked.items():
-            sys.stdout.write(visible(_format_checks(name, outcomes)))
+            write_out(_format_checks(name, outcomes))
         problems = [f"{counts.env} {problem}" for counts in audits for problem in counts.problems]
         problems += [
             f"{name} {outcome.name}: {outcome.message}"
@@ -120,9 +119,9 @@ class Audit(JsonOptions, Command):
             self.out.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         if problems:
             lines = "".join(f"  {visible(problem)}\n" for problem in problems)
-            sys.stdout.write(f"Broken:\n{lines}")
+            write_out(f"Broken:\n{lines}")
             return False
-        sys.stdout.write("Every guarantee holds.\n" if audits else "No check failed.\n")
+        write_out("Every guarantee holds.\n" if audits else "No check failed.\n")
         return True
 
     def _certify(self) -> int:
@@ -168,7 +167,7 @@ class Audit(JsonOptions, Command):
             if self.certificate:
                 text = certificate.text()
                 self.certificate.write_text(text, encoding="utf-8", newline="\n")
-            sys.stdout.write(visible(_format_certificate(certificate, self.certificate)))
+            write_out(_format_certificate(certificate, self.certificate))
         return 1 if certificate.failed else 0
 
 

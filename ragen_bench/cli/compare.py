@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from ragen_bench.cli.shared_options import JsonOptions, ThirdPartyOptions
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.visible import visible
+from ragen_bench.visible import visible, write_out
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,7 +70,7 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
                 from ragen_bench.runs.atomic import write_text
 
                 write_text(self.html, render_comparison(compared))
-                sys.stdout.write(f"Page  {self.html}\n")
+                write_out(f"Page  {self.html}\n")
         return 0
 
     def _compare_splits(self) -> int:

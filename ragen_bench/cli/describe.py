@@ -10,7 +10,7 @@ from typing import Annotated
 from ragen_bench.cli.shared_options import JsonOptions
 from ragen_bench.command_line import Argument, Command
 from ragen_bench.json_types import JsonObject
-from ragen_bench.visible import visible
+from ragen_bench.visible import visible, write_out
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,16 @@ class Describe(JsonOptions, Command):
 def _print(content: JsonObject) -> None:
     budget, notes = content["budget"], "".join(f"{note}\n" for note in content["notes"])
     documentation = visible(content["documentation"])
-    sys.stdout.write(f"{visible(content['env'])}\n\n")
+    write_out(f"{visible(content['env'])}\n\n")
     if sys.stdout.isatty() and find_spec("rich"):  # rich is in an extra
-        from rich.console import Console
         from rich.markdown import Markdown
 
-        Console().print(Markdown(documentation), "")
+        from ragen_bench.terminal.console import plain_console
+
+        plain_console().print(Markdown(documentation), "")
     else:
-        sys.stdout.write(f"{documentation}\n\n")
-    sys.stdout.write(
+        write_out(f"{documentation}\n\n")
+    write_out(
         f"Budget: {budget['max_turns']} turns, {budget['max_actions_per_turn']} actions a turn, "
         f"{budget['max_actions']} actions; penalty {budget['penalty'] / 100:g}.\n"
         f"{visible(notes)}"
@@ -93,5 +94,5 @@ class List(JsonOptions, Command):
                 for title, rows in sections.items():
                     width = max(map(len, rows))
                     lines = [f"  {name:<{width}}  {text}\n" for name, text in rows.items()]
-                    sys.stdout.write(f"{title}\n{''.join(lines)}\n")
+                    write_out(f"{title}\n{''.join(lines)}\n")
         return 0

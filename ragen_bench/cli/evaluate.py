@@ -13,7 +13,7 @@ from ragen_bench.cli.shared_options import JsonOptions, PriceOptions
 from ragen_bench.command_line import Argument, Command, Option, make_parser
 from ragen_bench.errors import INCOMPLETE, INTERRUPTED, UserError
 from ragen_bench.settings.options import MODELS, EvaluationOptions
-from ragen_bench.visible import visible
+from ragen_bench.visible import visible, write_error, write_out
 
 if TYPE_CHECKING:
     from ragen_bench.episodes.evaluation import Evaluation
@@ -66,7 +66,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
         except KeyboardInterrupt:
             return report_interruption(evaluation, model.group_size, path)
         if self.quiet:
-            sys.stdout.write(f"{path}\n")
+            write_out(f"{path}\n")
         return INCOMPLETE if summary["infra_faults"] else 0
 
 
@@ -80,7 +80,7 @@ def report_interruption(evaluation: Evaluation, group_size: int, path: Path) -> 
     recorded = {episode.key for episode in read_run(path).episodes()} if has_begun else set()
     again = played_again(tasks, group_size, recorded)
     message = describe_interruption(len(recorded), len(tasks), path, again)
-    sys.stderr.write(f"\nragen-bench: interrupted; {message}\n")
+    write_error(f"\nragen-bench: interrupted; {message}\n")
     return INTERRUPTED
 
 
@@ -109,7 +109,7 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
             content["findings"] = []
             for finding in examine(evaluation, self.questions):
                 detail = visible(finding.detail)
-                sys.stdout.write(f"{finding.status:<5} {finding.name:<9} {detail}\n")
+                write_out(f"{finding.status:<5} {finding.name:<9} {detail}\n")
                 sys.stdout.flush()
                 content["findings"].append(finding._asdict())
             content["failed"] = any(each["status"] == "FAIL" for each in content["findings"])

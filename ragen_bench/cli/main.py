@@ -16,6 +16,7 @@ from ragen_bench.cli.people import Annotate, Play
 from ragen_bench.cli.runs import Analyse, Export, Replay, Report, View
 from ragen_bench.cli.sealed import SEALED
 from ragen_bench.command_line import Commands, Parser, make_parser, run_program
+from ragen_bench.visible import write_error
 
 COMMANDS: Commands = {
     "evaluate": Evaluate,
@@ -61,5 +62,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if not isinstance(error, (SealedKeyError, MissingInstancesError)):
             raise
-        sys.stderr.write(f"ragen-bench: {error}\n")
+        write_error(f"ragen-bench: {error}\n")
         return 2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.visible import visible
+from ragen_bench.visible import visible, write_out
 
 if TYPE_CHECKING:
     from ragen_bench.pages.annotation.session import Rating, Session
@@ -53,16 +53,14 @@ class Play(Command):
 def _play_in_terminal(episode: HumanEpisode) -> None:
     from ragen_bench.pages.play.episode import describe_ending
 
-    sys.stdout.write(
-        f"{visible(episode.observation)}\n\n(q ends the game, {_LIST} lists the actions)\n"
-    )
+    write_out(f"{visible(episode.observation)}\n\n(q ends the game, {_LIST} lists the actions)\n")
     while not episode.over:
         response = _read_response(episode)
         if response is None:
-            sys.stdout.write("You left the game.\n")
+            write_out("You left the game.\n")
             return
         episode.play(response)
-        sys.stdout.write(f"\n{visible(episode.observation)}\n\n")
+        write_out(f"\n{visible(episode.observation)}\n\n")
     ending = describe_ending(episode)
     score = "" if ending.score is None else f", score {ending.score:.2f}"
     lines = [f"{ending.verdict}. Return {ending.total:.2f}{score}."]
@@ -70,24 +68,24 @@ def _play_in_terminal(episode: HumanEpisode) -> None:
     if ending.oracle:
         lines.append(f"The oracle in the same episode, return {ending.oracle_total:.2f}:")
     lines += [f"  {turn.answer}" for turn in ending.oracle]
-    sys.stdout.write(visible("\n".join(lines) + "\n"))
+    write_out("\n".join(lines) + "\n")
 
 
 def _read_response(episode: HumanEpisode) -> str | None:
     """Return a line of input; None at its end, or when the player leaves."""
     while True:
-        sys.stdout.write("> ")
+        write_out("> ")
         sys.stdout.flush()
         line = sys.stdin.readline()
         words = line.strip().lower()
         if not line or words in _QUIT:
             return None
         if words.startswith(_LIST):
-            sys.stdout.write(visible(_list_actions(episode, words.removeprefix(_LIST).strip())))
+            write_out(_list_actions(episode, words.removeprefix(_LIST).strip()))
         elif words:
             return line.rstrip("\n")
         else:  # an empty line is a slip, and would cost a turn
-            sys.stdout.write(f"The line is empty. {_LIST} lists the actions.\n")
+            write_out(f"The line is empty. {_LIST} lists the actions.\n")
 
 
 def _list_actions(episode: HumanEpisode, text: str) -> str:
@@ -128,7 +126,7 @@ class Annotate(Command):
         for directory in self.runs:
             read_run(directory)
         if self.agreement:
-            sys.stdout.write(agreement_table(self.runs))
+            write_out(agreement_table(self.runs))
             return 0
         if self.rater is None:
             raise UserError("--rater NAME is missing; give it, or ask for --agreement")
@@ -183,26 +181,24 @@ def rate_in_terminal(session: Session) -> None:
 
     waiting = session.waiting()
     done = len(session.chosen) - len(waiting)
-    sys.stdout.write(
+    write_out(
         f"{len(waiting)} episodes to rate, {done} rated. The model's name is hidden. Keys for "
         f"each question: {', '.join(f'{name[0]} {name}' for name in SCALE)}; q leaves and keeps "
         "the ratings.\n"
     )
     for number, (run, key) in enumerate(waiting, start=done + 1):
-        sys.stdout.write(f"\n{_RULE}\nEpisode {number} of {len(session.chosen)}\n")
+        write_out(f"\n{_RULE}\nEpisode {number} of {len(session.chosen)}\n")
         trace = session.trace(run, key)
         for turn, (observation, response) in enumerate(trace.turns, start=1):
-            sys.stdout.write(
-                f"\n--- Turn {turn}\n{visible(observation)}\n\n>>> {visible(response)}\n"
-            )
-        sys.stdout.write(f"\n--- End\n{visible(trace.ending)}\n{_RULE}\n")
+            write_out(f"\n--- Turn {turn}\n{visible(observation)}\n\n>>> {visible(response)}\n")
+        write_out(f"\n--- End\n{visible(trace.ending)}\n{_RULE}\n")
         ratings = _ask_ratings()
         if ratings is None:
-            sys.stdout.write(f"\n{number - 1} of {len(session.chosen)} rated.\n")
+            write_out(f"\n{number - 1} of {len(session.chosen)} rated.\n")
             return
         comment = _read_line("Comment (or Enter): ")
         session.rate(run, key, ratings, comment or "")
-    sys.stdout.write("\nAll are rated. Thank you.\n")
+    write_out("\nAll are rated. Thank you.\n")
 
 
 def _ask_ratings() -> dict[str, int] | None:
@@ -221,7 +217,7 @@ def _ask_ratings() -> dict[str, int] | None:
             if word[:1] in levels:
                 ratings[name] = levels[word[:1]]
             else:
-                sys.stdout.write(f"Type {choices}, or q to leave.\n")
+                write_out(f"Type {choices}, or q to leave.\n")
     return ratings
 
 

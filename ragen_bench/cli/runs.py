@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +15,7 @@ from ragen_bench.cli.shared_options import (
 )
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, unknown
+from ragen_bench.visible import write_out
 
 if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject
@@ -282,7 +282,5 @@ class Export(Command):
             source = read_run_episodes(read_run(Path(self.source)))
         count = writer.export(source, self.out)
         hint = f"; datasets.load_dataset({str(self.out)!r}) reads them"
-        sys.stdout.write(
-            f"{count:,} episodes in {self.out}{hint if self.as_ == 'parquet' else ''}\n"
-        )
+        write_out(f"{count:,} episodes in {self.out}{hint if self.as_ == 'parquet' else ''}\n")
         return 0

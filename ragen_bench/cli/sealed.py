@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from ragen_bench.command_line import Argument, Command, Group, Option
 from ragen_bench.errors import UserError
+from ragen_bench.visible import write_out
 
 _is_hash = re.compile(r"[0-9a-f]{64}").fullmatch
 
@@ -35,7 +35,7 @@ class New(Command):
             raise UserError(f"{self.file} exists already; choose another file") from None
         with os.fdopen(descriptor, "w", encoding="ascii") as key_file:
             key_file.write(key + "\n")
-        sys.stdout.write(
+        write_out(
             f"Key file  {self.file} (keep it secret until the event is over)\n"
             f"Hash      {key_hash(key)} (publish it now)\n"
             f"Use       {KEY_FILE_VARIABLE}={self.file} ragen-bench evaluate MODEL --split sealed\n"
@@ -58,7 +58,7 @@ class Hash(Command):
 
         key = read_key_file(self.file)
         check_drawn(key, str(self.file))
-        sys.stdout.write(f"{key_hash(key)}\n")
+        write_out(f"{key_hash(key)}\n")
         return 0
 
 
@@ -79,11 +79,11 @@ class Check(Command):
         key = read_key_file(self.file)
         actual = key_hash(key)
         if actual != published:
-            sys.stdout.write(f"NOT the key: its hash is {actual}\n")
+            write_out(f"NOT the key: its hash is {actual}\n")
             return 1
         event = event_of(key)
         purpose = f"for the event {event}" if event else "without an event"
-        sys.stdout.write(f"The key of the hash {actual}, {purpose}\n")
+        write_out(f"The key of the hash {actual}, {purpose}\n")
         return 0
 
 

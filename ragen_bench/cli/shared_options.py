@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from ragen_bench.command_line import Option
 from ragen_bench.json_types import JsonObject
+from ragen_bench.visible import write_out
 
 if TYPE_CHECKING:
     from ragen_bench.leaderboard.announcements import FindDraw
@@ -49,7 +50,7 @@ class JsonOptions:
             yield content
             if self.json:
                 self.json.write_text(_to_json(content), encoding="utf-8", newline="\n")
-                sys.stdout.write(f"JSON  {self.json}\n")
+                write_out(f"JSON  {self.json}\n")
             return
         sys.stdout.flush()
         stdout = os.dup(1)
@@ -60,7 +61,7 @@ class JsonOptions:
         finally:
             os.dup2(stdout, 1)
             os.close(stdout)
-        sys.stdout.write(_to_json(content))
+        write_out(_to_json(content))
 
 
 def _to_json(content: JsonObject) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragen_bench.pages.markdown import escape_markdown
+
 TAGS = ("reinforcement-learning", "gymnasium", "ragen-bench")
 """Tags of every data set."""
 ENVIRONMENT_TAG = "rl-environment"
@@ -32,7 +34,7 @@ tags:
   - split: {split}
     path: {_quote_yaml(file)}
 ---
-# {" ".join(title.split())}
+# {escape_markdown(title)}
 
 {body}"""
 

@@ -17,6 +17,7 @@ from ragen_bench.export.episodes import (
     replace_surrogates,
 )
 from ragen_bench.json_types import JsonObject
+from ragen_bench.pages.markdown import escape_markdown, make_table
 from ragen_bench.runs.atomic import replacing
 
 try:
@@ -76,8 +77,6 @@ _ABOUT = """\
 Episodes of {model} in ragen's environments, one a row, written by `ragen-bench export`.
 `messages` is the whole conversation, and `turns` has the reward of each answer.
 
-| environment | episodes | success |
-| --- | ---: | ---: |
 {table}
 """
 
@@ -126,12 +125,17 @@ def export(source: Source, directory: Path) -> int:
             parquet.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
             written += len(batch)
             batch = list(islice(unwritten, _ROWS_AT_ONCE))
-    table = "\n".join(
-        f"| {env} | {n:,} | {successes[env] / n:.3f} |" for env, n in episodes.items()
+    table = make_table(
+        ["environment", "episodes", "success"],
+        [
+            [replace_surrogates(env), f"{n:,}", f"{successes[env] / n:.3f}"]
+            for env, n in episodes.items()
+        ],
+        rules=["---", "---:", "---:"],
     )
     text = render_card(
         replace_surrogates(f"Episodes of {source.model}"),
-        _ABOUT.format(model=replace_surrogates(source.model), table=table),
+        _ABOUT.format(model=escape_markdown(replace_surrogates(source.model)), table=table),
         source.split,
         f"{source.split}.parquet",
         written,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from html import escape
 
 _LINK = re.compile(r"https?://[A-Za-z0-9][!#-;=?-\[\]_a-z~]*").fullmatch
 _FORMULA = tuple("=+-@\uff1d\uff0b\uff0d\uff20")
@@ -23,6 +24,11 @@ def escape_invisible(text: str) -> str:
     return "".join(
         f"⟨U+{ord(c):04X}⟩" if unicodedata.category(c) in _INVISIBLE else c for c in text
     )
+
+
+def escape_html(text: str) -> str:
+    """Return a text of others in one line for HTML or SVG, where no template escapes it."""
+    return escape(escape_invisible(text))
 
 
 def escape_invisible_lines(text: str) -> str:

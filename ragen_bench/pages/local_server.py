@@ -21,6 +21,7 @@ from typing import BinaryIO, NamedTuple
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_bench.visible import write_out
 from ragen_envs.core.local_servers import find_refusal, is_secret, new_secret
 
 MAX_REQUEST_BYTES = 100_000
@@ -73,7 +74,7 @@ class LoopbackServer(ThreadingHTTPServer):
     def serve(self, verb: str) -> None:
         """Print what the user can do at the URL, and serve until the process is interrupted."""
         with self:
-            sys.stdout.write(f"{verb} at {self.url} - Ctrl-C ends.\n")
+            write_out(f"{verb} at {self.url} - Ctrl-C ends.\n")
             sys.stdout.flush()
             self.serve_forever()
 

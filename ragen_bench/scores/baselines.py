@@ -6,7 +6,6 @@ The episodes of this package's environments on val and test are shipped, see
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from copy import deepcopy
@@ -32,6 +31,7 @@ from ragen_bench.scores.metrics import (
 )
 from ragen_bench.scores.outcomes import SAMPLES, PlayedOutcome, Player, find_shipped, order_by_end
 from ragen_bench.suites import make_env, plays
+from ragen_bench.visible import write_error
 from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import open_key
 from ragen_envs.core.sums import sum_in_order
@@ -160,5 +160,5 @@ def play_outcomes(
             outcomes.append(PlayedOutcome(record.index, record.sample, *values, len(record.turns)))
         if not is_reported and time.monotonic() - begin > _PATIENCE:
             is_reported = True
-            sys.stderr.write(f"Playing {len(tasks):,} episodes of {player} in {env}, once ...\n")
+            write_error(f"Playing {len(tasks):,} episodes of {player} in {env}, once ...\n")
     return outcomes

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
@@ -20,6 +19,7 @@ from typing import Literal, get_args
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.scripted import RandomModel
 from ragen_bench.runs.specification import spec_hash
+from ragen_bench.visible import write_error
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.registration import IDS, find_blind_script
 
@@ -83,7 +83,7 @@ def _read(env: str) -> JsonObject:
     file = _file_of(env)
     shipped = unpack_file(file.read_bytes()) if file.is_file() else None
     if shipped is None:
-        sys.stderr.write(
+        write_error(
             f"ragen-bench: {file} is missing or damaged, so baselines are played again; "
             "install the package again\n"
         )

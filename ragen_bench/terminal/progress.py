@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ragen_bench.runs.directory import RunDirectory
-from ragen_bench.visible import format_duration
+from ragen_bench.terminal.console import PlainConsole
+from ragen_bench.visible import format_duration, write_error
 
 _PAUSE = 60.0
 _REFRESH = 0.25
@@ -55,7 +56,7 @@ class PlainProgress:
             return
         self._last_line = now
         minutes = (now - self._start) / 60
-        sys.stderr.write(
+        write_error(
             f"{episodes} of {self._total} episodes, {responses} responses in {minutes:.0f} min"
             f"{pace and ', '}{pace}\n"
         )
@@ -88,7 +89,7 @@ def progress_without_bar(
     """Return a function of episodes, responses and success that reports without a bar."""
     if console.quiet or console.is_terminal:
         return lambda *_: None
-    return (NotebookProgress if Console().is_jupyter else PlainProgress)(total).tick
+    return (NotebookProgress if PlainConsole().is_jupyter else PlainProgress)(total).tick
 
 
 def shorten_name(name: str, columns: int) -> str:

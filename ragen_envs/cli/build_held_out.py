@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec
 from ragen_envs.core.held_out import write
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split, held_out
+from ragen_envs.core.visible import write_out
 from ragen_envs.registration import GAMES, IDS, find_game, load_class
 
 
@@ -78,11 +79,11 @@ def main() -> int:
     for file in chain.from_iterable(chosen) if full else held_out_files():
         if check:
             differing += not file.is_shipped
-            sys.stdout.write(f"{'same' if file.is_shipped else 'DIFFERS'}  {file.path.name}\n")
+            write_out(f"{'same' if file.is_shipped else 'DIFFERS'}  {file.path.name}\n")
         else:
             file.path.parent.mkdir(exist_ok=True)
             file.path.write_text(file.text, encoding="utf-8", newline="\n")
-            sys.stdout.write(f"wrote  {file.path.name}\n")
+            write_out(f"wrote  {file.path.name}\n")
     return 1 if differing else 0
 
 

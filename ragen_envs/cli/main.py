@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from ragen_envs.core.protocol import RESPONSE_FORMATS
+from ragen_envs.core.visible import write_error, write_out
 from ragen_envs.registration import all_games, find_variant
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
         return code
     except UsageError as error:
-        sys.stderr.write(f"{program.prog}: {error}\n")
+        write_error(f"{program.prog}: {error}\n")
         return 2
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -70,7 +71,7 @@ def _list(_: argparse.Namespace) -> int:
     ids = [id_ for game in all_games() for id_ in game.ids]
     width = max(map(len, ids))
     for id_ in ids:
-        sys.stdout.write(f"{id_:<{width}}  {find_variant(id_).description}\n")
+        write_out(f"{id_:<{width}}  {find_variant(id_).description}\n")
     return 0
 
 
@@ -166,7 +167,7 @@ def _serve(options: argparse.Namespace) -> int:
     from ragen_envs.integrations.openenv.server import app, serve  # slow, so after the checks
 
     application = app(served, limits=limits)
-    sys.stdout.write(
+    write_out(
         f"{served.env} at {url_of(listening)} for OpenEnv: {', '.join(served.sizes)}; "
         f"{limits.max_sessions} sessions at once\n"
     )
@@ -219,7 +220,5 @@ def _package(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from error
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}") from error
-    sys.stdout.write(
-        f"{options.out}  check it with: openenv validate {options.out} --level static\n"
-    )
+    write_out(f"{options.out}  check it with: openenv validate {options.out} --level static\n")
     return 0

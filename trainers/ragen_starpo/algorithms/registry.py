@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, Unpack, get_args
 
 from ragen_bench.errors import described, unknown
+from ragen_bench.visible import visible
 from ragen_starpo.algorithms.algorithm import Algorithm, Estimator, Filter, Loss
 
 GROUP = "ragen_starpo.algorithms"
@@ -159,5 +160,5 @@ def _load() -> None:
             logging.getLogger(__name__).warning(
                 "the algorithms of %s cannot be loaded: %s; mend or uninstall that package",
                 point.value,
-                described(error),
+                visible(described(error)),
             )

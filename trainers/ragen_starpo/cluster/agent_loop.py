@@ -25,6 +25,7 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.chat import make_chat
 from ragen_bench.models.hf.sampling import Ending, refuse_no_number
+from ragen_bench.visible import visible
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.cluster.router import Router
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
@@ -105,7 +106,11 @@ class Player:
             if failed.mistake or begun_anew == retries:
                 return failed
             begun_anew += 1
-            LOG.warning("%s ended in an error and is begun anew: %s", spec.task.name, failed.error)
+            LOG.warning(
+                "%s ended in an error and is begun anew: %s",
+                spec.task.name,
+                visible(str(failed.error)),
+            )
 
     async def _play(self, spec: RolloutSpec, temperature: float) -> TokenTrajectory:
         factory = _episode_factory(self._recipe, self._model_dir, self._day)

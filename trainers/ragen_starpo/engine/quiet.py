@@ -10,6 +10,8 @@ import os
 import warnings
 from collections.abc import Iterator
 
+from ragen_bench.visible import visible
+
 LOG = logging.getLogger("ragen_starpo.engine")
 _LEVEL = "VERL_LOGGING_LEVEL"
 _CHATTY = {"transformers": logging.ERROR, "torch.fx._symbolic_trace": logging.ERROR}
@@ -28,7 +30,9 @@ def prints_logged() -> Iterator[None]:
             yield
     finally:
         for line in printed.getvalue().splitlines():
-            LOG.log(logging.WARNING if line.startswith("WARN:") else logging.DEBUG, "%s", line)
+            LOG.log(
+                logging.WARNING if line.startswith("WARN:") else logging.DEBUG, "%s", visible(line)
+            )
 
 
 @contextlib.contextmanager
@@ -69,4 +73,4 @@ def import_quietly(module: str) -> None:
         root.handlers[:] = handlers
         root.setLevel(level)
     for warning in caught:
-        LOG.debug("%s", warning.message)
+        LOG.debug("%s", visible(str(warning.message)))

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 from ragen_bench.json_types import JsonObject
+from ragen_bench.pages.escaping import escape_html
 from ragen_bench.pages.formats import NONE
+from ragen_bench.pages.markdown import escape_markdown, make_table
 from ragen_bench.runs.atomic import write_text
-from ragen_starpo.studies.pages import make_svg, make_table
+from ragen_starpo.studies.pages import make_svg
 
 _COLUMNS = {
     "bias": "bias",
@@ -66,7 +68,7 @@ def render_page(content: JsonObject) -> str:
             for name, one in found["estimates"].items()
         ]
         parts += [
-            f"## {found['name']}",
+            f"## {escape_markdown(found['name'])}",
             f"{found['turns']:,} turns with {found['pairs']:,} different pairs of history and "
             f"answer; success {100 * found['success']:.1f} %; {found['seconds']:.0f} s of one "
             f"core. The truth has a root mean square of {found['truth_rms']:.3f} and a standard "
@@ -98,11 +100,12 @@ def render_picture(content: JsonObject) -> str:
     names = list(policies[0]["estimates"])
     height = _ROW * (len(names) + 3)
     lines = [
-        f'<text x="0" y="{_ROW * (row + 2) + 4}">{name}</text>' for row, name in enumerate(names)
+        f'<text x="0" y="{_ROW * (row + 2) + 4}">{escape_html(name)}</text>'
+        for row, name in enumerate(names)
     ]
     for number, found in enumerate(policies):
         left = _TEXT + number * (_CHART + 20)
-        lines.append(f'<text x="{left}" y="12">{found["name"]}</text>')
+        lines.append(f'<text x="{left}" y="12">{escape_html(found["name"])}</text>')
         for tick in (0, 1):
             x = left + tick * _CHART
             lines.append(
@@ -119,7 +122,7 @@ def render_picture(content: JsonObject) -> str:
                 size, colour = (5, "#cf222e") if label == "all" else (3, "#0969da88")
                 lines.append(
                     f'<circle cx="{x}" cy="{y}" r="{size}" fill="{colour}">'
-                    f"<title>{name}, {label}: {value:.2f}</title></circle>"
+                    f"<title>{escape_html(f'{name}, {label}')}: {value:.2f}</title></circle>"
                 )
     return make_svg(_TEXT + len(policies) * (_CHART + 20), height, lines)
 

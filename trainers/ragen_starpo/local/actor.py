@@ -15,6 +15,7 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
 from ragen_bench.models.hf.sampling import Generation
+from ragen_bench.visible import visible
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
@@ -147,4 +148,6 @@ class _RetriedEpisode:
                     self.ended = FailedEpisode(described(error))
                     return
                 self._begun_anew += 1
-                LOG.warning("an episode ended in an error and is begun anew: %s", described(error))
+                LOG.warning(
+                    "an episode ended in an error and is begun anew: %s", visible(described(error))
+                )

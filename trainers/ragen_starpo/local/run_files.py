@@ -9,6 +9,7 @@ from pathlib import Path
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.days import is_day
+from ragen_bench.reading import open_file
 from ragen_bench.runs.differences import brief
 from ragen_bench.runs.json_lines import bad_line, numbered, read_whole
 
@@ -16,6 +17,7 @@ DRIVER = "driver.txt"
 START = "start.json"
 DATE = "date"
 _LONGEST_NAME = 80
+_OTHER_VERSION = "(another version)"
 _NUMBERS = ("metrics.jsonl", "timings.jsonl")
 
 
@@ -66,6 +68,8 @@ def _find_text(metrics: JsonObject) -> str:
 def read_driver(checkpoint: Path) -> str:
     """Return the driver that wrote a checkpoint."""
     file = checkpoint / DRIVER
-    text = file.read_bytes()[:_LONGEST_NAME].decode("utf-8", "replace") if file.is_file() else ""
-    name = text.strip()
-    return name if name.isascii() and name.isidentifier() else "(another version)"
+    if not file.is_file():
+        return _OTHER_VERSION
+    with open_file(file) as content:
+        name = content.read(_LONGEST_NAME).decode("utf-8", "replace").strip()
+    return name if name.isascii() and name.isidentifier() else _OTHER_VERSION

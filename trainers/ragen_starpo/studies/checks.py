@@ -23,12 +23,15 @@ from ragen_starpo.studies.definition import (
 )
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _FRACTIONS = ("success", "clip_fraction", "covariance_fraction", "kept", "void")
 """Curves that are from 0 to 1."""
 
 
 def find_problems(study: Study) -> Iterator[str]:
     """Yield what is wrong with a study; nothing if it can be run and judged."""
+    if not _FILE_NAME.fullmatch(study.name):  # it is part of paths and commands
+        yield f"name: {study.name!r} is not a name of letters, digits, - . _ (100 at most)"
     if study.reference not in study.arms:
         yield f"reference: {unknown('arm', study.reference, study.arms)}"
     rising = [*study.looks, study.collapse_look]

@@ -8,14 +8,15 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ragen_bench.json_types import JsonObject
+from ragen_bench.pages.escaping import escape_html
 from ragen_bench.pages.formats import NONE
+from ragen_bench.pages.markdown import Markdown, bold, code, escape_markdown, link, make_table
 from ragen_bench.runs.atomic import replacing, write_text
 from ragen_starpo.studies.definition import METRICS, Claim, Study
 from ragen_starpo.studies.metrics import Runs, find_rise, moving_means
@@ -127,18 +128,18 @@ def render_page(results: JsonObject) -> str:
     for paper, of_paper in _by_paper(results).items():
         rows = [_claim_row(claim) for claim in of_paper]
         picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
-        parts += [f"## {_cell(paper)}", picture, make_table(columns, rows)]
+        parts += [f"## {escape_markdown(paper)}", picture, make_table(columns, rows)]
     parts += [
         "## Studies",
         make_table(
             ["study", "question", "arms", "core-seconds", "command"],
             [
                 [
-                    f"[{study['name']}](findings/study-{study['name']}.svg)",
-                    _cell(study["question"]),
+                    link(study["name"], f"findings/study-{study['name']}.svg"),
+                    study["question"],
                     str(len(study["arms"])),
                     f"{sum(arm['seconds'] for arm in study['arms']):,}",
-                    f"`ragen-train study {study['name']} --out store`",
+                    code(f"ragen-train study {study['name']} --out store"),
                 ]
                 for study in studies
             ],
@@ -160,11 +161,12 @@ def _claim_row(claim: JsonObject) -> list[str]:
         for arm, level in claim["levels"].items()
     )
     agrees = {True: ", as claimed", False: ", not as claimed", None: ""}[claim["as_claimed"]]
-    verdict = f"**{claim['verdict']}**{agrees}" + (f": {claim['why']}" if claim["why"] else "")
-    link = f"[{claim['study']}](findings/study-{claim['study']}.svg)"
+    why = escape_markdown(f": {claim['why']}" if claim["why"] else "")
+    verdict = Markdown(f"{bold(claim['verdict'])}{agrees}{why}")
+    picture = link(claim["study"], f"findings/study-{claim['study']}.svg")
     text = f"{claim['text']} ({claim['metric']})"
-    cells = [text, claim["figure"] or NONE, claim["number"] or NONE, ours, levels, verdict]
-    return [*map(_cell, cells), str(claim["runs"]), link]
+    theirs = [claim["figure"] or NONE, claim["number"] or NONE]
+    return [text, *theirs, ours, levels, verdict, str(claim["runs"]), picture]
 
 
 def render_forest(claims: Sequence[JsonObject]) -> str:
@@ -188,7 +190,8 @@ def render_forest(claims: Sequence[JsonObject]) -> str:
         y = _ROW * row + 14
         text = claim["text"] if len(claim["text"]) < 88 else claim["text"][:86] + "…"
         lines.append(
-            f'<text x="0" y="{y}">{escape(text)}<title>{escape(claim["text"])}</title></text>'
+            f'<text x="0" y="{y}">{escape_html(text)}'
+            f"<title>{escape_html(claim['text'])}</title></text>"
         )
         if claim["mean"] is None:
             lines.append(
@@ -219,7 +222,7 @@ def render_curves(finding: Finding) -> str:
         bold = _path(xs, means.mean(axis=0)[picked])
         thin = "".join(_path(xs, run[picked]) for run in means)
         lines.append(
-            f'<g transform="translate({x},{y + 20})"><text y="-6">{escape(arm)}</text>'
+            f'<g transform="translate({x},{y + 20})"><text y="-6">{escape_html(arm)}</text>'
             f'<path d="M0 0V{_HEIGHT}H{_CHART}" stroke="#888"/>'
             f'<path d="{thin}" stroke="#0969da44"/>'
             f'<path d="{bold}" stroke="#cf222e" stroke-width="2"/>'
@@ -275,16 +278,6 @@ def _by_paper(results: JsonObject) -> dict[str, list[JsonObject]]:
 
 def _slug(paper: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in paper.partition(",")[0].lower())
-
-
-def make_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return escape(text.replace("\n", " "), quote=False).replace("|", "\\|")
 
 
 def _signed(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -10,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from ragen_bench.errors import UserError
+from ragen_bench.errors import UserError, described
 from ragen_bench.reading import open_file
 from ragen_bench.runs.atomic import lock_folder, replacing
 from ragen_bench.runs.json_lines import read_whole, write_whole
@@ -24,7 +25,12 @@ from ragen_starpo.studies.pages import Finding
 from ragen_starpo.studies.verdicts import Judgement, judge
 
 _ARMS = "arms"
-_BAD_ARRAYS = (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, zlib.error)
+_NUMBERS = 1 << 27
+"""Bytes of the largest file of runs, unpacked: 16 curves of 256 runs of 4,000 iterations."""
+_BAD_ARRAYS = (
+    *(OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, OverflowError),
+    *(BadZipFile, NotImplementedError, RuntimeError, SyntaxError, zlib.error, struct.error),
+)
 """Exceptions of a file of arrays that the studies did not write."""
 _MEMORY = 64 << 20
 """Bytes of a GPU that a run of 128 rollouts an iteration takes at most."""
@@ -196,19 +202,41 @@ def _write(file: Path, runs: Runs) -> None:
 
 def _read(file: Path) -> Runs:
     try:
-        with open_file(file) as packed, np.load(packed) as content:
-            arrays = dict(content)
-        if any(values.dtype.kind not in "fiu" for values in arrays.values()):
-            raise ValueError("it holds something else than numbers")
+        with open_file(file) as content:
+            with ZipFile(content) as archive:
+                size = sum(each.file_size for each in archive.infolist())
+            if size > _NUMBERS:
+                raise ValueError(f"it unpacks to {size:,} bytes, of {_NUMBERS:,} at most")
+            with np.load(content, allow_pickle=False) as loaded:
+                arrays = {name: _check_numbers(name, loaded[name]) for name in loaded.files}
         curves = {
             name.removeprefix("curve-"): values
             for name, values in arrays.items()
             if name.startswith("curve-")
         }
         runs = Runs(curves, arrays["test"], arrays["start"], float(arrays["seconds"]))
+        _check_shapes(runs)
     except _BAD_ARRAYS as error:
-        raise UserError(f"{file} cannot be read ({error}); remove it, and run it again") from None
+        reason = described(error)
+        raise UserError(f"{file} cannot be read ({reason}); remove it, and run it again") from None
     return runs
+
+
+def _check_numbers(name: str, values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind not in "fiu":
+        raise ValueError(f"{name} holds no numbers")
+    return values
+
+
+def _check_shapes(runs: Runs) -> None:
+    """Raise ValueError unless each run has all curves of one length, and its two other numbers."""
+    success = runs.curves.get("success")
+    if success is None or success.ndim != 2 or not success.size:
+        raise ValueError("it has no curve of success by run and iteration")
+    if any(values.shape != success.shape for values in runs.curves.values()):
+        raise ValueError("its curves differ in shape")
+    if runs.test.shape != success.shape[:1] or runs.start.shape != success.shape[:1]:
+        raise ValueError("it has other numbers of runs than curves")
 
 
 def _join(parts: Sequence[Runs], warm_starts: int) -> Runs:

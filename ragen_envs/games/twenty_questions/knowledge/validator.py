@@ -14,6 +14,7 @@ from itertools import chain
 
 import numpy as np
 
+from ragen_envs.core.visible import write_out
 from ragen_envs.games.twenty_questions.forms import say
 from ragen_envs.games.twenty_questions.knowledge.loader import load, without
 from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Grade, Knowledge
@@ -194,5 +195,5 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[str]], ...] = (
 
 if __name__ == "__main__":
     mistakes = problems(load())
-    sys.stdout.write("".join(f"{line}\n" for line in mistakes) or "Nothing is wrong.\n")
+    write_out("".join(f"{line}\n" for line in mistakes) or "Nothing is wrong.\n")
     sys.exit(bool(mistakes))
