@@ -135,7 +135,7 @@ def test_a_mistake_names_the_file_and_the_key(written, old, new, says):
         ('currency = "EUR"\nprice = [1]\n', "price 1: it is a table, not 1"),
         ('currency = "EUR"\n', "price is missing"),
         (b"\xff\xfe", "is not a text in UTF-8"),
-        ("a = " + "[" * 5000, "nested too deeply"),
+        ("a = " + "[" * 5000, "nested more than 64 deep"),
     ],
 )
 def test_what_is_no_file_of_prices(written, content, says):
