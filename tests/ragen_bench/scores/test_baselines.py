@@ -6,6 +6,7 @@ from ragen_bench import cache
 from ragen_bench.scores import baselines, outcomes
 from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling, play_outcomes
 from ragen_bench.scores.outcomes import PLAYERS, find_shipped, order_by_end, pack_file, unpack_file
+from ragen_bench.scores.summary import find_close_to_blind
 from ragen_bench.suites import held_out_size
 from ragen_envs.core.instances import SHIPPED_SPLITS
 from ragen_envs.registration import IDS
@@ -87,3 +88,20 @@ def test_other_baselines_are_kept_between_commands(kept, monkeypatch):
     baselines._baseline.cache_clear()
     assert compute_baseline("random", LAKE, "train", range(3)) == first
     assert compute_floor_and_ceiling(LAKE, "train", range(3)) == both
+
+
+def test_a_success_that_is_not_above_the_blind_scripts_is_named():
+    def row(env, low, blind):
+        baseline = {} if blind is None else {"blind": {"success": blind}}
+        return {"env": env, "success": low + 0.1, "success_interval": [low, 0.9], **baseline}
+
+    rows = [row("above", 0.3, 0.2), row("equal", 0.3, 0.3), row("below", 0.1, 0.5)]
+    rows += [row("none", 0.0, None), {**row("returns", 0.0, 0.0), "success": None}]
+    assert find_close_to_blind({"envs": rows}) == ["equal", "below"]
+
+
+def test_a_blind_row_has_four_episodes_of_its_script_on_each_instance(unplayable):
+    blind = compute_baseline("blind", "ragen/Sokoban-v0", "test", range(10))
+    assert blind["episodes"] == 40
+    assert 0 <= blind["success"] < 0.5
+    assert compute_baseline("blind", "ragen/TwentyQuestionsModel-v0", "test", range(2)) is None
