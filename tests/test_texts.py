@@ -32,7 +32,6 @@ READERS = {
     "ragen_bench/models/agents/limits.py": "the limits, as the system describes them",
     "ragen_bench/user_code.py": "the user's own code",
     "ragen_bench/models/random_player.py": "the user's own code",
-    "ragen_bench/models/model_folder.py": "hashes weights of any size in pieces",
     "ragen_bench/models/gguf/model.py": "hashes weights of any size in pieces",
     "ragen_bench/runs/provenance.py": "the processor, as the system describes it",
     "ragen_bench/pages/local_server.py": "pages of the package, and of a site built here",

@@ -118,7 +118,7 @@ def render_page(results: JsonObject) -> str:
         f"says: {agreed}. Undecided: {counts['undecided']}. "
         f"Not testable here: {counts['not testable here']}. Agents of 0.1 million parameters "
         f"learned in {sum(seconds.values()) / 3600:.1f} core-hours; number of arms: "
-        f"{len(seconds)}. [Rules and metrics]({_RULES}) were fixed before the runs.",
+        f"{len(seconds)}. {link('Rules and metrics', _RULES)} were fixed before the runs.",
         f"```\n$ ragen-train study {names} --out store --pages docs/results\n```",
         "Intervals are joint at 95 % over a study's claims and looks; *the same* is within ±δ. "
         "In the pictures a difference is divided by its δ. "
