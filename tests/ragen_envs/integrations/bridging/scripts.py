@@ -61,7 +61,7 @@ PLAYERS = (oracle, random, hostile, out_of_form)
 @lru_cache(maxsize=1)
 def scripts(id_):
     """Return a script for each task and player, and for each long text, on an id's test split."""
-    wanted = tasks(id_, INSTANCES, ROLLOUTS, split="test")
+    wanted = list(tasks(id_, INSTANCES, ROLLOUTS, split="test"))
     env = gymnasium.make(id_, split="test")
     played = [_script(env, task, player) for task in wanted for player in PLAYERS]
     return played + [_script(env, wanted[i], hostile, [text]) for i, text in enumerate(_LONG)]
