@@ -44,10 +44,11 @@ def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
         compute: Function that returns the result.
     """
     key = None if os.environ.get(RECOMPUTE) else _key()
-    if key is None:
+    folder = _folder()
+    if key is None or folder is None:
         return compute()
     name = json.dumps([kind, arguments, fingerprint_packages()]).encode()
-    file = cache_folder() / "results" / f"{kind}-{sha256(name).hexdigest()[:32]}"
+    file = folder / f"{kind}-{sha256(name).hexdigest()[:32]}"
     if (content := _read(file)) is not None:
         code, packed = content[:_CODE_BYTES], content[_CODE_BYTES:]
         if hmac.compare_digest(code, _authenticate(key, name, packed)):
@@ -65,11 +66,13 @@ def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
 def fingerprint(folder: Path) -> str:
     """Return a hash of the names, sizes and times of the files below a folder, or of one file."""
     files = [folder] if folder.is_file() else sorted(folder.rglob("*"))
-    stats = [
-        (str(file.relative_to(folder)), status.st_size, status.st_mtime_ns)
-        for file in files
-        if "__pycache__" not in file.parts and (status := file.stat())
-    ]
+    stats = []
+    for file in files:
+        # An editor's lock is a link to nothing, and a draft may go while others are read.
+        with suppress(OSError):
+            if "__pycache__" not in file.parts:
+                status = file.stat()
+                stats.append((str(file.relative_to(folder)), status.st_size, status.st_mtime_ns))
     return sha256(json.dumps(stats).encode()).hexdigest()
 
 
@@ -82,9 +85,10 @@ def fingerprint_packages() -> list[str]:
 
 def _key() -> bytes | None:
     """Return the secret key of this user, made at the first use; None if it cannot be kept."""
-    home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    file = Path(home) / "ragen" / "cache.key"
-    with suppress(OSError):
+    # Without a home directory, `Path.home` is a RuntimeError.
+    with suppress(OSError, RuntimeError):
+        home = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+        file = Path(home) / "ragen" / "cache.key"
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -92,6 +96,13 @@ def _key() -> bytes | None:
                 new.write(os.urandom(_KEY_BYTES))
         key = file.read_bytes()
         return key if len(key) == _KEY_BYTES else None
+    return None
+
+
+def _folder() -> Path | None:
+    """Return the folder of the results; None for a user without a home directory."""
+    with suppress(OSError):
+        return cache_folder() / "results"
     return None
 
 

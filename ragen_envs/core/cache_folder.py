@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -10,5 +11,11 @@ VARIABLE = "RAGEN_CACHE"
 
 
 def cache_folder() -> Path:
-    """Return the folder, which need not exist."""
-    return Path(os.environ.get(VARIABLE) or Path.home() / ".cache" / "ragen")
+    """Return the folder, which need not exist; an OSError for a user without a home directory."""
+    if folder := os.environ.get(VARIABLE):
+        return Path(folder)
+    try:
+        return Path.home() / ".cache" / "ragen"
+    except RuntimeError:
+        message = f"this user has no home directory: name a folder in {VARIABLE}"
+        raise FileNotFoundError(errno.ENOENT, message) from None

@@ -98,6 +98,25 @@ def test_without_a_place_to_keep_them_results_are_computed(folder, variable, mon
     assert compute.runs == 2
 
 
+@pytest.mark.parametrize("variable", ["XDG_CONFIG_HOME", "RAGEN_CACHE"])
+def test_without_a_home_directory_results_are_computed(folder, variable, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv(variable)
+    monkeypatch.setattr("pathlib.Path.home", no_home)
+    compute = Counted()
+    assert [cache.fetch("row", 0, compute) for _ in range(2)] == [compute.result] * 2
+    assert compute.runs == 2
+
+
+def test_a_link_to_nothing_among_the_files_of_a_package_is_no_fault(tmp_path):
+    (tmp_path / "game.py").write_text("WIN = 1")
+    before = cache.fingerprint(tmp_path)
+    (tmp_path / ".#game.py").symlink_to("user@host.1234:5678")
+    assert cache.fingerprint(tmp_path) == before
+
+
 def test_the_secret_key_is_the_users_alone(folder, tmp_path):
     cache.fetch("row", 0, Counted())
     file = tmp_path / "ragen/cache.key"
