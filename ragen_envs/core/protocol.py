@@ -29,8 +29,9 @@ SEPARATOR = "||"
 STOP = "</answer>"
 """The end of a response: engines stop generating here, and text after it breaks the format."""
 
-# Text without one of the four tags. Possessive, so that no answer costs more than one pass.
-_TEXT = r"[^<]*+(?:<(?!/?(?:think|answer)>)[^<]*+)*+"
+# Text without one of the four tags, read in one way only, so that no answer costs more than a few
+# passes. Before Python 3.11.5, a possessive group here matches nothing (CPython issue 106052).
+_TEXT = r"[^<]*+(?:<(?!/?(?:think|answer)>)[^<]*+)*"
 _ANSWER = rf"\s*<answer>({_TEXT})</answer>\s*"
 _FORMS = {
     "think": re.compile(rf"\s*<think>{_TEXT}</think>{_ANSWER}").fullmatch,

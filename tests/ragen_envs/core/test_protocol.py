@@ -1,10 +1,12 @@
 import pickle
+import re
 from copy import deepcopy
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ragen_envs.core import protocol
 from ragen_envs.core.protocol import (
     BROKEN,
     LINES,
@@ -296,3 +298,8 @@ def test_an_action_that_ends_with_a_stop_gets_no_further_one():
         "Done: a dog, Is it big? What is not an action was skipped. Reward: 0."
     )
     assert feedback((names, (), 0, True, False, 0, 4, 9)).startswith("Done: nothing. What")
+
+
+def test_the_form_of_an_answer_needs_no_possessive_group():
+    # Python 3.11.0 to 3.11.4, such as that of Debian 12, match none: CPython issue 106052.
+    assert not re.search(r"\)[*+?]\+", protocol._TEXT)
