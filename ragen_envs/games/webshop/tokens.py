@@ -80,17 +80,20 @@ def _term(word: str) -> str:
 
 
 def _pattern(marks: str, no_letters: str, alone: str) -> re.Pattern[str]:
-    """Return the pattern of a word; possessive quantifiers make it linear in the text.
+    """Return the pattern of a word, linear in the text: nothing after a group can fail.
+
+    No group is possessive, since before Python 3.11.5 such ones match too little (CPython issue
+    106052).
 
     The marks are the class of the characters that belong to the preceding one. `no_letters` are
     letters in Python and not in the annex, and `alone` holds alternatives for other kinds of words.
     """
     more = f"[{marks}]*+" if marks else ""
-    letters = rf"(?:[^\W\d_{no_letters}]{more})++"
-    digits = rf"(?:\d{more})++"
-    joined_letters = rf"{letters}(?:[{_LETTER_JOINTS}]{more}{letters})*+"
-    joined_digits = rf"{digits}(?:[{_DIGIT_JOINTS}]{more}{digits})*+"
-    return re.compile(rf"(?:{joined_letters}|{joined_digits}|_{more})++{alone}")
+    letters = rf"(?:[^\W\d_{no_letters}]{more})+"
+    digits = rf"(?:\d{more})+"
+    joined_letters = rf"{letters}(?:[{_LETTER_JOINTS}]{more}{letters})*"
+    joined_digits = rf"{digits}(?:[{_DIGIT_JOINTS}]{more}{digits})*"
+    return re.compile(rf"(?:{joined_letters}|{joined_digits}|_{more})+{alone}")
 
 
 def _of_category(*categories: str) -> str:
@@ -112,8 +115,8 @@ _ONE_EMOJI = f"[{_EMOJI}][{_MARKS}{_SKIN_TONES}]*+"
 _UNICODE = _pattern(
     _MARKS,
     _of_category("No") + _KATAKANA + _VOICING + _SINGLE,
-    rf"|(?:[{_KATAKANA}][{_MARKS}]*+)++|[{_SINGLE}][{_MARKS}]*+"
-    rf"|{_ONE_EMOJI}(?:(?<={_JOINER}){_ONE_EMOJI})*+",
+    rf"|(?:[{_KATAKANA}][{_MARKS}]*+)+|[{_SINGLE}][{_MARKS}]*+"
+    rf"|{_ONE_EMOJI}(?:(?<={_JOINER}){_ONE_EMOJI})*",
 )
 
 
