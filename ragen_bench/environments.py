@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from ragen_bench.json_types import JsonObject
@@ -13,8 +11,6 @@ from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.core.text_game import Info
 from ragen_envs.core.two_player import ReplyCount, TwoPlayerEnv
 from ragen_envs.registration import (
-    IDS,
-    OPPONENT_IDS,
     find_game,
     find_reference,
     is_registered,
@@ -47,16 +43,6 @@ def reference_note(env: str) -> str:
 def find_class(env: str) -> Any:
     """Return the class that the harness plays, or a `ThirdPartyGame`; KeyError if unknown."""
     return load_harness_class(env) if is_registered(env) else get_game(env)
-
-
-def find_source(env: str) -> Path | None:
-    """Return the folder or file of a third-party environment's code; None for this package's."""
-    if env in (*IDS, *OPPONENT_IDS):
-        return None
-    module = find_game(env).entry_point if is_registered(env) else get_game(env).module
-    package = import_module(module.partition(":")[0].partition(".")[0])
-    file = Path(package.__file__ or next(iter(package.__path__)))
-    return file.parent if file.name == "__init__.py" else file
 
 
 def third_party_notes(env: str, random_player: bool = False) -> list[str]:

@@ -7,7 +7,7 @@ from ragen_bench.scores import baselines, outcomes
 from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling, play_outcomes
 from ragen_bench.scores.outcomes import PLAYERS, find_shipped, order_by_end, pack_file, unpack_file
 from ragen_bench.scores.summary import find_close_to_blind
-from ragen_bench.suites import held_out_size
+from ragen_bench.suites import held_out_size, register_environment
 from ragen_envs.core.instances import SHIPPED_SPLITS
 from ragen_envs.registration import IDS
 from tests.cases import first_fast
@@ -88,6 +88,20 @@ def test_other_baselines_are_kept_between_commands(kept, monkeypatch):
     baselines._baseline.cache_clear()
     assert compute_baseline("random", LAKE, "train", range(3)) == first
     assert compute_floor_and_ceiling(LAKE, "train", range(3)) == both
+
+
+def test_baselines_of_another_package_are_played_each_time(kept, monkeypatch, tmp_path):
+    """A kept one would not notice a change of the files that its environment reads."""
+    guess = "tests.ragen_bench.third_party.external_games:external/Guess-v0"
+    register_environment(guess)
+    played = []
+    play = baselines.play
+    monkeypatch.setattr(baselines, "play", lambda *a, **k: played.append(a) or play(*a, **k))
+    for _ in range(2):
+        baselines._baseline.cache_clear()
+        compute_baseline("random", guess, "test", range(3))
+    assert len(played) == 2
+    assert not list(tmp_path.glob("results/baseline-*"))
 
 
 def test_a_success_that_is_not_above_the_blind_scripts_is_named():
