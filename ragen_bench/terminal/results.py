@@ -178,7 +178,8 @@ def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
                 "and oracle"
             )
     if close := find_close_to_blind(summary):
-        yield f"No better than a script that reads nothing: {', '.join(map(short, close))}"
+        names = ", ".join(map(short, close))
+        yield f"Not shown to be better than a script that reads nothing: {names}"
     if efficiency := describe_efficiency(summary):
         yield efficiency
     if (cost := summary["cost"]) and cost["amount"]:
