@@ -304,7 +304,7 @@ def _find_draw(folder: Path, commitment: str) -> Draw:
     if not file.is_file():
         raise EntryError(
             f"the draw {commitment}.json is not in {folder}; fetch the draws of the leaderboard, "
-            "or name them with --draws"
+            "or name them with --draws, an option of verify"
         )
     return _read_draw_of(file, commitment)
 

@@ -8,6 +8,7 @@ take more, since no hook of Jinja sees all that a template can do.
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 
@@ -98,7 +99,10 @@ def _describe(error: Exception) -> str:
 def main() -> None:
     """Answer requests until the input ends."""
     if resource is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        # macOS refuses a limit below the addresses that each process has there, hundreds of GiB,
+        # and a shell may have set a lower one.
+        with suppress(ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for line in sys.stdin.buffer:
         request = json.loads(line)
@@ -106,7 +110,9 @@ def main() -> None:
         if resource is not None:
             used = resource.getrusage(resource.RUSAGE_SELF)
             end = int(used.ru_utime + used.ru_stime) + seconds
-            resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
+            most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+            end = end if most == resource.RLIM_INFINITY else min(end, most)
+            resource.setrlimit(resource.RLIMIT_CPU, (end, most))
         answer = json.dumps(_render(**request))
         sys.stdout.buffer.write(answer.encode() + b"\n")
         sys.stdout.buffer.flush()

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from ragen_bench.models.days import CLOCK
 from ragen_bench.models.template_process import LONGEST
 
 _PROGRAM = Path(__file__).with_name("template_process.py")
+_BOOTSTRAP = (
+    "import runpy, sys; sys.path += sys.argv[2:]; runpy.run_path(sys.argv[1], run_name='__main__')"
+)
 SECONDS = 5
 """Seconds of the processor for one rendering; ordinary ones take a millisecond."""
 _WAIT = 60
@@ -118,8 +122,11 @@ def check_limits(template: str, variables: Mapping[str, Any], day: str) -> None:
 
 
 def _start() -> subprocess.Popen[bytes]:
+    # An isolated interpreter sees neither PYTHONPATH nor packages of the user, where Jinja may be.
+    found = map(find_spec, ("jinja2", "markupsafe"))
+    places = {str(Path(spec.origin).parents[1]) for spec in found if spec and spec.origin}
     return subprocess.Popen(
-        [sys.executable, "-I", str(_PROGRAM)],
+        [sys.executable, "-I", "-c", _BOOTSTRAP, str(_PROGRAM), *sorted(places)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

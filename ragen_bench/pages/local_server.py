@@ -99,9 +99,9 @@ class _LocalHandler(BaseHTTPRequestHandler):
         host, origin = (self.headers.get_all(name, []) for name in ("Host", "Origin"))
         match find_refusal(host or self.without_host, origin):
             case "host":
-                self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This is for this machine alone.")
+                self.send_error(HTTPStatus.MISDIRECTED_REQUEST, "This is for this machine alone")
             case "origin":
-                self.send_error(HTTPStatus.FORBIDDEN, "This is not for other pages.")
+                self.send_error(HTTPStatus.FORBIDDEN, "This is not for other pages")
             case None:
                 return True
         return False

@@ -181,16 +181,18 @@ def _row(
 
 
 def find_close_to_blind(summary: JsonObject) -> list[str]:
-    """Return the environments whose success is not above that of their blind script.
+    """Return the environments whose success is not above that of a player that reads nothing.
 
-    The script's success is in the interval of the model's, or above it.
+    The success of the blind script, or of the random player, is in the interval of the model's, or
+    above it. Where actions have other names in each instance, as in Bandit, no script does as well
+    as the random player.
     """
     return [
         row["env"]
         for row in summary["envs"]
         if "blind" in row
         and row["success"] is not None
-        and row["blind"]["success"] >= row["success_interval"][0]
+        and max(row["blind"]["success"], row["random"]["success"]) >= row["success_interval"][0]
     ]
 
 

@@ -179,7 +179,7 @@ def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
             )
     if close := find_close_to_blind(summary):
         names = ", ".join(map(short, close))
-        yield f"Not shown to be better than a script that reads nothing: {names}"
+        yield f"Not shown to be better than the random player or the blind script: {names}"
     if efficiency := describe_efficiency(summary):
         yield efficiency
     if (cost := summary["cost"]) and cost["amount"]:

@@ -55,6 +55,8 @@ def main(
             (resource.RLIMIT_NOFILE, _OPEN_FILES),
             *([(resource.RLIMIT_NPROC, limits["threads"])] if limits["threads"] else []),
         ):
+            most = resource.getrlimit(limit)[1]  # of the user's shell, which may be lower
+            value = value if most == resource.RLIM_INFINITY else min(value, most)
             resource.setrlimit(limit, (value, value))
     writer = _ReplyWriter(replies)
     signal.signal(signal.SIGINT, on_interrupt)

@@ -95,8 +95,10 @@ class Row:
 
     @property
     def is_close_to_blind(self) -> bool:
-        """Whether success is not above that of the blind script, see `find_close_to_blind`."""
-        return self.blind is not None and self.blind.success >= self.success_interval[0]
+        """Whether success is not above that of a blind player, see `find_close_to_blind`."""
+        if self.blind is None:
+            return False
+        return max(self.blind.success, self.random.success) >= self.success_interval[0]
 
 
 @dataclass(frozen=True)

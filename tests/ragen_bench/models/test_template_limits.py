@@ -2,6 +2,8 @@
 
 import mmap
 import struct
+import subprocess
+import sys
 from functools import partial
 from random import Random
 
@@ -35,6 +37,33 @@ BEYOND = {
     "range": "{% for _ in range(10**9) %}{% endfor %}",
     "long": "{{ 'x' * 40000000 }}",
 }
+
+
+def test_jinja_is_found_where_this_process_has_it(monkeypatch):
+    """An isolated interpreter sees neither PYTHONPATH nor packages of the user."""
+    start = subprocess.Popen
+
+    def start_without_packages(command, **options):
+        return start([command[0], "-S", *command[1:]], **options)
+
+    process = templates._Process()
+    monkeypatch.setattr(templates, "_PROCESS", process)
+    monkeypatch.setattr(templates.subprocess, "Popen", start_without_packages)
+    assert render("{{ word }}", {"word": "yes"}, DAY) == "yes"
+    process.close()
+
+
+@pytest.mark.parametrize("limit", ["ulimit -v 900000", "ulimit -t 600"])
+def test_limits_of_the_shell_may_be_lower(limit):
+    program = f"from {templates.__name__} import render; print(render('yes', {{}}, '{DAY}'))"
+    command = f'{limit} && exec "$0" -c "$1"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, program],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "yes\n", done.stderr
 
 
 @pytest.fixture(autouse=True)

@@ -107,11 +107,13 @@ def test_baselines_of_another_package_are_played_each_time(kept, monkeypatch, tm
 def test_a_success_that_is_not_above_the_blind_scripts_is_named():
     def row(env, low, blind):
         baseline = {} if blind is None else {"blind": {"success": blind}}
-        return {"env": env, "success": low + 0.1, "success_interval": [low, 0.9], **baseline}
+        known = {"env": env, "success": low + 0.1, "success_interval": [low, 0.9]}
+        return {**known, "random": {"success": 0.1}, **baseline}
 
     rows = [row("above", 0.3, 0.2), row("equal", 0.3, 0.3), row("below", 0.1, 0.5)]
     rows += [row("none", 0.0, None), {**row("returns", 0.0, 0.0), "success": None}]
-    assert find_close_to_blind({"envs": rows}) == ["equal", "below"]
+    rows.append({**row("random", 0.3, 0.0), "random": {"success": 0.5}})
+    assert find_close_to_blind({"envs": rows}) == ["equal", "below", "random"]
 
 
 def test_a_blind_row_has_four_episodes_of_its_script_on_each_instance(unplayable):

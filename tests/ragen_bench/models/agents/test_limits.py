@@ -1,5 +1,7 @@
 """Threads, files and memory of a sandbox, with and without control groups."""
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -47,6 +49,20 @@ def first_answer(model):
 
 def without_groups(monkeypatch):
     monkeypatch.setattr(limits, "_own_groups", lambda: iter(()))
+
+
+@pytest.mark.parametrize("limit", ["ulimit -u 300", "ulimit -n 200", "ulimit -v 6000000"])
+def test_limits_of_the_shell_may_be_lower(limit, tmp_path):
+    (tmp_path / "own.py").write_text("def answer(messages): return 'Up'")
+    arguments = "evaluate python:own:answer --isolate --env Bandit-v0 --limit 2 --format plain"
+    done = subprocess.run(
+        ["bash", "-c", f'{limit} && exec "$0" -m ragen_bench {arguments}', sys.executable],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("groups", [True, False])
