@@ -235,7 +235,7 @@ def _blind_cells(found: JsonObject | None) -> str:
 def _scripts(game: GameSpec) -> str:
     """Return the blind scripts, a turn after the other."""
     rows = [
-        f"- `{env}`: {' / '.join(', '.join(turn) for turn in script)}"
+        f"- `{env}`: `{' / '.join(', '.join(turn) for turn in script)}`"
         for env in game.ids
         if (script := find_blind_script(env))
     ]

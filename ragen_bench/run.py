@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragen_bench.errors import missing_extra
+from ragen_bench.escaping import escape_html, escape_invisible
 from ragen_bench.json_types import Json, JsonObject
 from ragen_bench.models.random_player import import_random_player
-from ragen_bench.pages.escaping import escape_html, escape_invisible
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig

@@ -216,6 +216,16 @@ def find_choice(what: str, name: str, choices: tuple[T, ...]) -> T:
     raise unknown(what, name, choices)
 
 
+def check_split(env: str, split: Split) -> None:
+    """Raise a UserError if an environment lacks a split."""
+    if not has_split(env, split):
+        why = "all its instances are public" if is_registered(env) else "it is external"
+        raise UserError(
+            f"{env} has no split {split!r}, since {why}; "
+            "choose other environments with --env, or use --split val or test"
+        )
+
+
 def make_env(
     env: str,
     split: Split,
@@ -230,12 +240,7 @@ def make_env(
     `ragen_envs.core.drawn`. A `pictured` environment shows pictures of the board in place of the
     text. A split that it lacks, or the drawn split without a key, raises a UserError.
     """
-    if not has_split(env, split):
-        why = "all its instances are public" if is_registered(env) else "it is external"
-        raise UserError(
-            f"{env} has no split {split!r}, since {why}; "
-            "choose other environments with --env, or use --split val or test"
-        )
+    check_split(env, split)
     if split == "drawn" and not draw:
         raise UserError(
             "the drawn split needs a draw: use `ragen-bench evaluate --split drawn --draw FILE`, "

@@ -17,11 +17,12 @@ FILES = sorted(
 )
 TERMINAL = {
     "ragen_envs/core/visible.py": "the writers",
+    "ragen_bench/visible.py": "the same writers, where importing the environments takes too long",
     "ragen_bench/models/template_process.py": "answers its parent in JSON, over a pipe",
 }
 CONSOLES = {"ragen_bench/terminal/console.py": "the console whose every segment is made visible"}
 HTML = {
-    "ragen_bench/pages/escaping.py": "the function for texts outside templates",
+    "ragen_bench/escaping.py": "the function for texts outside templates",
     "ragen_bench/pages/rendering.py": "our own scripts and styles, which templates include as is",
     "ragen_bench/models/api/key_parts.py": "finds forms of a key, and writes none",
     "ragen_bench/models/api/secrets.py": "finds forms of a key, and writes none",
@@ -103,7 +104,7 @@ def escapes_html(file):
 def writes_markdown(file):
     """Markup beside a value in an f-string, in modules that write Markdown pages."""
     names = set(imported(file))
-    if not any(name.startswith("ragen_bench.pages.markdown.") for name in names):
+    if not any(name.startswith("ragen_bench.markdown.") for name in names):
         return
     for node in nodes(file):
         if isinstance(node, ast.JoinedStr):
@@ -168,7 +169,7 @@ def test_the_rules_find_what_they_forbid(tmp_path, monkeypatch):
     file.parent.mkdir()
     file.write_text(
         "import html, sys\nfrom rich.console import Console\n"
-        "from ragen_bench.pages.markdown import bold\n"
+        "from ragen_bench.markdown import bold\n"
         "sys.stdout.write(name)\nConsole().print(name)\nx = f'| {name} |'\n"
         "LOG.warning('%s', str(error))\npath.read_text()\npath.open('rb')\n"
     )

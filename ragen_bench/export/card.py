@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragen_bench.pages.markdown import escape_markdown
+from ragen_bench.markdown import escape_markdown
 
 TAGS = ("reinforcement-learning", "gymnasium", "ragen-bench")
 """Tags of every data set."""

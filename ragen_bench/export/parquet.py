@@ -17,7 +17,7 @@ from ragen_bench.export.episodes import (
     replace_surrogates,
 )
 from ragen_bench.json_types import JsonObject
-from ragen_bench.pages.markdown import escape_markdown, make_table
+from ragen_bench.markdown import escape_markdown, make_table
 from ragen_bench.runs.atomic import replacing
 
 try:

@@ -10,8 +10,8 @@ from functools import cache
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ragen_bench.escaping import escape_invisible_lines
 from ragen_bench.pages import formats
-from ragen_bench.pages.escaping import escape_invisible_lines
 
 
 @cache  # compiling the templates takes longer than rendering a short report

@@ -14,7 +14,7 @@ from ragen_bench.models.prompt import opening, prompt_hash
 from ragen_bench.models.random_player import find_random_player
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import ChosenEnv, RunConfig
-from ragen_bench.suites import Make, has_split, held_out_size, make_env
+from ragen_bench.suites import Make, check_split, has_split, held_out_size, make_env
 from ragen_bench.third_party import ThirdPartyEnv
 from ragen_envs.core.drawn import REFERENCE_KEY
 from ragen_envs.core.game_spec import NAMESPACE
@@ -52,6 +52,7 @@ def spec_hash(
     training environment, and `pictured` shows the board as pictures and not in the texts.
     """
     if make is make_env and env in (*IDS, *OPPONENT_IDS):
+        check_split(env, split)
         key = open_key() if split == "sealed" else ""
         hashed: str = fetch(
             "specification",

@@ -178,8 +178,7 @@ def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
                 "and oracle"
             )
     if close := find_close_to_blind(summary):
-        names = ", ".join(map(short, close))
-        yield f"Not shown to be better than the random player or the blind script: {names}"
+        yield _list_within("Not shown to be above random or blind:", [*map(short, close)])
     if efficiency := describe_efficiency(summary):
         yield efficiency
     if (cost := summary["cost"]) and cost["amount"]:
@@ -197,6 +196,16 @@ def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
             )
         again = " With --on-error fail they count as failures." if faults else ""
         yield f"{line}. The same command resumes the run.{again}"
+
+
+def _list_within(text: str, names: Sequence[str]) -> str:
+    """Return a text with as many names as fit into 80 columns, and the number of the others."""
+    for shown in range(len(names), 0, -1):
+        more = f" and {len(names) - shown} more" if shown < len(names) else ""
+        line = f"{text} {', '.join(names[:shown])}{more}"
+        if len(line) <= 80:
+            break
+    return line
 
 
 def reference_lines(summary: JsonObject) -> list[str]:
@@ -231,13 +240,13 @@ def describe_efficiency(summary: JsonObject) -> str:
         for name in ("actions", "turns"):
             ratio = mean_of([estimate_of(row, f"{name}_over_optimal") for row in measured])
             low, high = (fixed(bound, 2) for bound in ratio.interval)
-            ratios.append(f"{fixed(ratio.value, 2)} [{low}, {high}] times the optimal {name}")
-        texts.append(f"solved with {' and '.join(ratios)}")
+            ratios.append(f"{name} {fixed(ratio.value, 2)} [{low}, {high}]")
+        texts.append(f"{' and '.join(ratios)} times the optimum")
     solved = sum(row["solved"] for row in found)
     tokens = sum(row["prompt_tokens"] + row["completion_tokens"] for row in summary["envs"])
     if solved and tokens:
         texts.append(f"{tokens / solved:,.0f} tokens per solved episode")
-    return f"Effort  {'; '.join(texts)}" if texts else ""
+    return "Effort  " + "\n        ".join(texts) if texts else ""
 
 
 def describe_all_drops(summary: JsonObject, max_tokens: int) -> str:

@@ -11,6 +11,7 @@ from ragen_bench.analysis.claims import claims_of, split_sentences
 from ragen_bench.analysis.plans import read_plan
 from ragen_bench.analysis.reasoning import claims_of_arithmetic, measure_diversity
 from ragen_bench.environments import find_class
+from ragen_bench.escaping import escape_csv_cell, link
 from ragen_bench.leaderboard.files import PackedEpisodes
 from ragen_bench.leaderboard.schema import parse_entry, read_statement
 from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
@@ -19,7 +20,6 @@ from ragen_bench.models.api.errors import RetryableError, describe_response, fin
 from ragen_bench.models.api.options import ServerKey
 from ragen_bench.models.api.response import read_completion, read_models
 from ragen_bench.models.reasoning import without_reasoning
-from ragen_bench.pages.escaping import escape_csv_cell, link
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.suites import make_env
 from ragen_envs.core.scene import Scene

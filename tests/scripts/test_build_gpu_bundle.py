@@ -70,7 +70,7 @@ def test_the_host_and_the_bundle_have_all_that_training_imports(tmp_path):
     )
     imported = set(map(canonicalize_name, json.loads(done.stdout.splitlines()[-1])))
     packed = set(map(canonicalize_name, pins(bundle.requirements())))
-    assert {"filelock", "verl", "gymnasium"} <= imported & packed
+    assert {"jsonschema", "verl", "gymnasium"} <= imported & packed
     assert not imported - packed - with_requirements((*HOST, *OPTIONAL)) - {"ragen-bench"}
 
 

@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from ragen_bench.escaping import escape_csv_cell
 from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.schema import Interval
-from ragen_bench.pages.escaping import escape_csv_cell
 from ragen_bench.pages.leaderboard.ranking import Ranking
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry, Source
 from ragen_bench.runs.schema import RunConfig

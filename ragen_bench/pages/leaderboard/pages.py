@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from ragen_bench.environments import reference_note
+from ragen_bench.escaping import escape_invisible, link
 from ragen_bench.pages import formats
-from ragen_bench.pages.escaping import escape_invisible, link
 from ragen_bench.pages.leaderboard.ranking import Ranking, count_undated, history
 from ragen_bench.pages.leaderboard.site_entries import Source
 from ragen_bench.pages.rendering import page_environment

@@ -19,7 +19,7 @@ def test_one_table_spans_both_players_and_the_same_command_goes_on(tmp_path, mon
     assert main(["demo"]) == 0
     printed = capsys.readouterr().out
     table = re.search(r"─\n(.*?)\n\n-: not played", printed, re.DOTALL)[1].splitlines()
-    game = ["random", "random", "oracle", "oracle"]
+    game = ["random", "blind", "random", "oracle", "oracle"]
     names = [line.split()[0] for line in table]
     assert names == ["Bandit-v0", *game, "Sokoban-v0", *game, "FrozenLake-v0", *game]
     played = [line.split()[1:] for line in table if line.startswith("   oracle")]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.escaping import escape_csv_cell, escape_invisible, link
+from ragen_bench.escaping import escape_csv_cell, escape_invisible, link
 from ragen_bench.pages.leaderboard.exports import render_csv, render_json_export
 from ragen_bench.pages.leaderboard.pages import breakable, size, size_class
 from ragen_bench.pages.leaderboard.ranking import build_rankings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from ragen_bench.pages.escaping import escape_invisible, escape_invisible_lines
+from ragen_bench.escaping import escape_invisible, escape_invisible_lines
 from ragen_bench.pages.rendering import csp_hash, page_environment
 from tests.growth import LINEAR, growth
 

@@ -53,15 +53,15 @@ def test_drops_of_all_environments_are_one_line():
     assert describe_all_drops({"envs": only_missing, "planned": 8}, 64) == ""
 
 
-def test_efficiency_is_one_line_over_environments():
+def test_efficiency_is_the_mean_over_environments():
     measured = {"solved": 2, "measured": 2}
     for name, value in (("actions", 1.5), ("turns", 2.0)):
         measured[f"{name}_over_optimal"] = value
         measured[f"{name}_over_optimal_interval"] = [value - 0.3, value + 0.4]
     rows = [row(1.0, efficiency=measured), row(1.0, efficiency={"solved": 3}), row(0.0)]
     assert describe_efficiency({"envs": rows}) == (
-        "Effort  solved with 1.50 [1.20, 1.90] times the optimal actions and 2.00 [1.70, 2.40] "
-        "times the optimal turns; 60 tokens per solved episode"
+        "Effort  actions 1.50 [1.20, 1.90] and turns 2.00 [1.70, 2.40] times the optimum\n"
+        "        60 tokens per solved episode"
     )
     assert describe_efficiency({"envs": [row(0.0)]}) == ""
 

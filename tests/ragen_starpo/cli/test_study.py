@@ -61,7 +61,7 @@ def test_a_study_is_run_once_and_has_its_pages(tmp_path, capsys, laboratory):
     assert main(["study", "mine.toml", "--out", "store"]) == 0
     assert len(laboratory.calls) == 2
     assert (
-        "| Is {weird} &lt;b&gt;more&lt;/b&gt; better? |"
+        "| Is &#123;weird&#125; &lt;b&gt;more&lt;/b&gt; better? |"
         in (tmp_path / "store/findings.md").read_text()
     )
 

@@ -62,7 +62,7 @@ def test_spoiled_recipes_are_read_or_refused_in_a_line(tmp_path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (f"a = {'[' * 100_000}", "nested too deeply"),
+        (f"a = {'[' * 100_000}", "nested more than 64 deep"),
         (f"{'a.' * 50_000}b = 1", "nested more than 64 deep"),
         ("a" * (2 << 20), "such a file has at most 1,048,576"),
         ('base = "/dev/zero"', "there is no recipe /dev/zero"),

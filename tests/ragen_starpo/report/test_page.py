@@ -118,7 +118,7 @@ def test_hostile_text_is_text(visit, tmp_path):
     named = {"name": HOSTILE, "model": HOSTILE, "envs": [HOSTILE]}
     recipe = recipe_of(named, "a test").as_json()
     recipe["loss"] = {HOSTILE: HOSTILE}
-    lines = [one | {f"{HOSTILE}/{HOSTILE}": 1.5, f"x/{HOSTILE}": HOSTILE} for one in metrics(30)]
+    lines = [one | {f"{HOSTILE}/{HOSTILE}": 1.5} for one in metrics(30)]
     path = report(tmp_path / "run", lines, recipe)
     with (tmp_path / "run/warnings.jsonl").open("a") as file:
         file.write(json.dumps({"iteration": 3, "kind": HOSTILE, "text": HOSTILE}) + "\n")

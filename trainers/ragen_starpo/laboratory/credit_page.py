@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ragen_bench.escaping import escape_html
 from ragen_bench.json_types import JsonObject
-from ragen_bench.pages.escaping import escape_html
+from ragen_bench.markdown import escape_markdown, make_table
 from ragen_bench.pages.formats import NONE
-from ragen_bench.pages.markdown import escape_markdown, make_table
 from ragen_bench.runs.atomic import write_text
 from ragen_starpo.studies.pages import make_svg
 

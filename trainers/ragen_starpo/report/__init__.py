@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ragen_bench.errors import UserError
+from ragen_bench.escaping import escape_invisible
 from ragen_bench.json_types import JsonObject
-from ragen_bench.pages.escaping import escape_invisible
 from ragen_bench.pages.rendering import page_environment
 from ragen_bench.runs.atomic import write_text
 from ragen_bench.runs.checked import BadRecordError

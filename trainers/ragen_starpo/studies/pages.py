@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ragen_bench.escaping import escape_html
 from ragen_bench.json_types import JsonObject
-from ragen_bench.pages.escaping import escape_html
+from ragen_bench.markdown import Markdown, bold, code, escape_markdown, link, make_table
 from ragen_bench.pages.formats import NONE
-from ragen_bench.pages.markdown import Markdown, bold, code, escape_markdown, link, make_table
 from ragen_bench.runs.atomic import replacing, write_text
 from ragen_starpo.studies.definition import METRICS, Claim, Study
 from ragen_starpo.studies.metrics import Runs, find_rise, moving_means

@@ -64,9 +64,7 @@ def test_a_run_whose_last_conversation_is_never_answered_can_be_completed(
     failed = evaluate("--on-error", "fail")
     assert failed.returncode == 0, failed.stderr
     assert outcomes(tmp_path)[3:] == ["given_up"]
-    assert f"as failures, since a server failed (1 HTTP {status})" in " ".join(
-        failed.stdout.split()
-    )
+    assert f"1 given up and failed (1 HTTP {status})" in " ".join(failed.stdout.split())
     refused = evaluate()
     assert (refused.returncode, refused.stdout) == (2, "")
     assert 'another configuration (on_error: "fail" there, null here)' in refused.stderr

@@ -119,11 +119,11 @@ def test_a_server_that_is_gone_in_the_middle(model, between):
 
 
 def test_a_timeout_is_named(between):
-    model = model_at(between.url, timeout=0.5, retries=1)
+    model = model_at(between.url, timeout=2, retries=1)
     release = threading.Event()
     model.probe()
     between.then = proxy.held(release)
-    assert "in 2 tries, the last time: no answer within 0.5 s, see --timeout" in str(refusal(model))
+    assert "in 2 tries, the last time: no answer within 2 s, see --timeout" in str(refusal(model))
     release.set()
 
 

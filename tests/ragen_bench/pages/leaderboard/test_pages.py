@@ -265,13 +265,14 @@ def test_hostile_texts_are_texts(visit, tmp_path):
         submitter='" onmouseover="alert(3)',
         contact="javascript:alert(4)",
         unchecked={"link": "javascript:alert(5)"},
-        model=TURNED,
         command=HOSTILE,
         model_identity={HOSTILE: {"a": [HOSTILE]}},
         versions={"python": HOSTILE},
         date="2026-01-01",
         rerun={**rerun(), "model": HOSTILE},
     )
+    run = entry.entry.run.model_copy(update={"model": TURNED})  # which an entry is refused for
+    entry = dataclasses.replace(entry, entry=entry.entry.model_copy(update={"run": run}))
     page = visit(write_pages(tmp_path, [entry]))
     assert names(page) == [HOSTILE]
     page.get_by_role("link", name="</script>").click()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.markdown import bold, code, escape_markdown, link, make_table
+from ragen_bench.markdown import bold, code, escape_markdown, link, make_table
 
 markdown = pytest.importorskip("markdown")
 HOSTILE = [

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ragen_bench.pages.escaping import escape_invisible
+from ragen_bench.escaping import escape_invisible
 
 _ENTITIES = {c: f"&#{ord(c)};" for c in "\\`*[]{}~$@^"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # A pipe ends a table's cell even as an entity in some readers, but not behind a backslash.
 _ENTITIES["|"] = "\\|"
 _SPECIAL = re.compile(
     r"[\\`*\[\]{}~$@^&<>|]|(?<![^\W_])_|_(?![^\W_])|\+(?=\+)|=(?==)|://|www\."
-    r"|^[-+](?=\s|$)|^[#!]|^\d(?=\d*[.)])"
+    r"|^[-+](?=\s|$)|^[#!]|^\d(?=\d*[.)](?:\s|$))"
 )
 """Characters with a meaning; an underscore within a word and most of punctuation have none."""
 
