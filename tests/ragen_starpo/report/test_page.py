@@ -121,7 +121,7 @@ def test_hostile_text_is_text(visit, tmp_path):
     lines = [one | {f"{HOSTILE}/{HOSTILE}": 1.5} for one in metrics(30)]
     path = report(tmp_path / "run", lines, recipe)
     with (tmp_path / "run/warnings.jsonl").open("a") as file:
-        file.write(json.dumps({"iteration": 3, "kind": HOSTILE, "text": HOSTILE}) + "\n")
+        file.write(json.dumps({"iteration": 3, "kind": "early", "text": HOSTILE}) + "\n")
     write_report(read_training_run(tmp_path / "run"))
     page = visit(path, ready="table")
     seen = HOSTILE.replace("\u202e", "⟨U+202E⟩")
