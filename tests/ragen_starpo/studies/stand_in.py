@@ -16,7 +16,8 @@ EFFECTS = {"up": 12.0, "down": -12.0, "alike": 0.0, "base": 0.0}
 def make_study(*claims: Claim, effects: dict[str, float] | None = None, **fields) -> Study:
     """Return a study whose arms have the effect of their name, in points."""
     arms = {name: Arm((f"seed={n}",)) for n, name in enumerate(effects or EFFECTS)}
-    facts = {"iterations": 60, "reference": "base", "name": "mine", **fields}
+    looks = {"warm_starts": 8, "looks": (4, 8), "collapse_look": 16}
+    facts = {"iterations": 60, "reference": "base", "name": "mine", **looks, **fields}
     return Study(question="Which?", task=Task("lake", 3), arms=arms, claims=claims, **facts)
 
 

@@ -213,9 +213,9 @@ class Study:
     arms: dict[str, Arm]
     claims: tuple[Claim, ...]
     settings: tuple[str, ...] = ()
-    warm_starts: Runs = 8
-    looks: tuple[Count, ...] = (4, 8)
-    collapse_look: Count = 16
+    warm_starts: Runs = 32
+    looks: tuple[Count, ...] = (1, 2)
+    collapse_look: Count = 4
     first_seed: NonNegative = 0
     name: str = ""
 
