@@ -1,5 +1,6 @@
 """A stranger's run does not repaint the terminal of who looks at it."""
 
+import inspect
 import io
 import json
 import shutil
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from rich.panel import Panel
 from rich.table import Table
 
+import ragen_bench.visible as here
+import ragen_envs.core.visible as environments
 from ragen_bench.cli import main
 from ragen_bench.terminal.console import PlainConsole
 from ragen_bench.visible import visible
@@ -110,3 +113,9 @@ def test_names_in_a_run_are_shown_as_escapes(tmp_path):
         assert done.returncode == 0, done.stderr
         assert not set("\x1b\u202e\x9b") & set(done.stdout + done.stderr)
     assert "\\x1b[2J\\u202emodel" in run("report", "other", cwd=tmp_path).stdout
+
+
+def test_both_packages_write_texts_alike():
+    for name in ("visible", "write_out", "write_error", "_escape"):
+        ours, theirs = (inspect.getsource(getattr(module, name)) for module in (here, environments))
+        assert ours == theirs

@@ -152,7 +152,7 @@ def _excess(agent: int) -> str:
     threads = re.search(r"^Threads:\s+(\d+)$", status, re.MULTILINE)
     if threads and int(threads[1]) > THREADS:
         return f"it had more than {THREADS} threads"
-    temporary = os.statvfs(f"/proc/{agent}/root/tmp")
+    temporary = os.statvfs(Path("/proc", str(agent), "root", "tmp"))  # its own /tmp
     if temporary.f_files - temporary.f_ffree > TEMPORARY_FILES:
         return f"it had more than {TEMPORARY_FILES:,} files in /tmp"
     return ""
