@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
+from math import ceil
 
 import jinja2
 from jinja2.ext import Extension, loopcontrols
@@ -109,7 +110,8 @@ def main() -> None:
         seconds = request.pop("seconds")
         if resource is not None:
             used = resource.getrusage(resource.RUSAGE_SELF)
-            end = int(used.ru_utime + used.ru_stime) + seconds
+            # The limit is in whole seconds, so a part of one that was used is not of this request.
+            end = ceil(used.ru_utime + used.ru_stime) + seconds
             most = resource.getrlimit(resource.RLIMIT_CPU)[1]
             end = end if most == resource.RLIM_INFINITY else min(end, most)
             resource.setrlimit(resource.RLIMIT_CPU, (end, most))

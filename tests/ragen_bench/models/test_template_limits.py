@@ -128,6 +128,13 @@ def test_a_process_that_was_killed_is_started_again():
     assert render("a", {}, DAY) == "a"
 
 
+def test_each_rendering_has_its_seconds_whole():
+    """The system limits whole seconds of a process, which has used parts of one before."""
+    busy = "{% for _ in range(40000) %}{% for _ in range(COUNT) %}{% endfor %}{% endfor %}"
+    for _ in range(12):  # two seconds and more in all: one runs across each whole second
+        render(busy.replace("COUNT", "50"), {}, DAY)
+
+
 PIECES = (
     *("{% for m in messages %}", "{% endfor %}", "{{ m.content }}", "{% if m %}", "{% endif %}"),
     *(
