@@ -65,7 +65,7 @@ def tables() -> Iterator[tuple[Path, str]]:
     yield (
         config,
         replace_part(
-            config.read_text(encoding="utf-8"), "      - Games:\n", "      - splits.md", nav
+            config.read_text(encoding="utf-8"), "      - Games:\n", "      - reference/", nav
         ),
     )
 

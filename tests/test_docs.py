@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.build_algorithms import PAGE, build_page
+from docs import build_algorithms, build_commands
 from docs.build_games import pages, tables
 from ragen_bench.cli.main import COMMANDS as BENCH
 from ragen_envs.core.sealed import key_hash
@@ -20,6 +20,7 @@ from ragen_starpo.recipes.files import sweeps
 pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parent.parent / "docs"
+PAGES_OF_EXAMPLES = ("splits", "environments", "reference/environments", "arrays")
 
 
 @pytest.mark.xdist_group("baselines")
@@ -38,15 +39,21 @@ def test_the_tables_of_games_are_up_to_date():
 
 
 def test_the_tables_of_algorithms_are_up_to_date():
-    text = PAGE.read_text(encoding="utf-8")
-    assert text == build_page(), "run python -m docs.build_algorithms"
+    text = build_algorithms.PAGE.read_text(encoding="utf-8")
+    assert text == build_algorithms.build_page(), "run python -m docs.build_algorithms"
     for names in (ESTIMATORS.names(), LOSSES.names(), FILTERS.names(), sweeps()["preset"]["rows"]):
         assert all(text.count(f"\n| `{name}` |") >= 1 for name in names)
 
 
+def test_the_reference_of_commands_is_up_to_date():
+    text = build_commands.PAGE.read_text(encoding="utf-8")
+    assert text == build_commands.build_page(), "run python -m docs.build_commands"
+
+
 def code_blocks():
     games = sorted((DOCS / "games").iterdir())  # not `pages()`, which plays them all
-    for page in (DOCS / "splits.md", DOCS / "environments.md", DOCS / "arrays.md", *games):
+    named = (DOCS / f"{page}.md" for page in PAGES_OF_EXAMPLES)
+    for page in (*named, *games):
         text = page.read_text(encoding="utf-8")
         for number, code in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL)):
             yield pytest.param(code, id=f"{page.relative_to(DOCS)}-{number}")

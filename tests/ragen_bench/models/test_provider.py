@@ -12,7 +12,7 @@ from ragen_bench.models import find_provider, list_providers
 from ragen_bench.models.provider import REGISTERED, Provider
 from tests.ragen_bench.cli.command import run_alone
 
-HARNESS = (Path(__file__).parents[3] / "docs" / "harness.md").read_text(encoding="utf-8")
+MODELS = (Path(__file__).parents[3] / "docs/reference/models.md").read_text(encoding="utf-8")
 ABILITIES = ("tools", "pictures", "constrained", "top_p", "seeded")
 ECHO = """
 from ragen_bench.models.base import CallEngine, Completion
@@ -111,11 +111,11 @@ def test_listing_providers_imports_no_heavy_package():
 def test_the_docs_have_the_abilities_of_every_provider():
     assert list_providers()
     for provider in REGISTERED.values():
-        assert ability_row(provider) in HARNESS
+        assert ability_row(provider) in MODELS
 
 
 def ability_row(provider: Provider) -> str:
-    """Return a provider's row in the table of docs/harness.md."""
+    """Return a provider's row in the table of docs/reference/models.md."""
     extra = f"`{provider.extra}`" if provider.extra else ""
     marks = ["yes" if getattr(provider, ability) else "" for ability in ABILITIES]
     row = [f"`{provider.prefix}`", extra, *marks, provider.response_format or ""]
