@@ -12,8 +12,9 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -35,6 +36,19 @@ _MAX_BYTES = 1 << 26
 """Size of the cache, above which the results written first are removed."""
 
 
+_is_ignored = ContextVar("_is_ignored", default=False)
+
+
+@contextmanager
+def ignoring_cache() -> Iterator[None]:
+    """Within the block, read nothing from the cache and write nothing to it."""
+    token = _is_ignored.set(True)
+    try:
+        yield
+    finally:
+        _is_ignored.reset(token)
+
+
 def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
     """Return a result of JSON values from the cache, or compute and keep it.
 
@@ -43,7 +57,7 @@ def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
         arguments: Everything that the result depends on apart from the code of the packages.
         compute: Function that returns the result.
     """
-    key = None if os.environ.get(RECOMPUTE) else _key()
+    key = None if _is_ignored.get() or os.environ.get(RECOMPUTE) else _key()
     folder = _folder()
     if key is None or folder is None:
         return compute()
@@ -64,16 +78,16 @@ def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return a hash of the names, sizes and times of the files below a folder, or of one file."""
+    """Return a hash of the names and contents of the files below a folder, or of one file."""
     files = [folder] if folder.is_file() else sorted(folder.rglob("*"))
-    stats = []
+    contents = []
     for file in files:
         # An editor's lock is a link to nothing, and a draft may go while others are read.
         with suppress(OSError):
-            if "__pycache__" not in file.parts:
-                status = file.stat()
-                stats.append((str(file.relative_to(folder)), status.st_size, status.st_mtime_ns))
-    return sha256(json.dumps(stats).encode()).hexdigest()
+            if "__pycache__" not in file.parts and file.is_file():
+                digest = sha256(file.read_bytes()).hexdigest()
+                contents.append((str(file.relative_to(folder)), digest))
+    return sha256(json.dumps(contents).encode()).hexdigest()
 
 
 @cache

@@ -56,12 +56,16 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> J
     }
 
 
-def fetch_analysis(run: RunDirectory) -> JsonObject:
-    """Return `analyse(run)`, kept in the cache unless the code of an environment is not ours."""
+def fetch_analysis(run: RunDirectory, digest: str = "") -> JsonObject:
+    """Return `analyse(run)`, kept in the cache unless the code of an environment is not ours.
+
+    `digest` is SHA-256 of the lines of the episodes in hex digits, "" for that of the run's file.
+    """
     if not {env.id for env in run.config.envs} <= {*IDS, *OPPONENT_IDS}:
         return analyse(run)
-    with open_file(run.episodes_file) as episodes:
-        digest = hashlib.file_digest(episodes, "sha256").hexdigest()
+    if not digest:
+        with open_file(run.episodes_file) as episodes:
+            digest = hashlib.file_digest(episodes, "sha256").hexdigest()
     analysis: JsonObject = fetch("analysis", [run.config.as_json(), digest], lambda: analyse(run))
     return analysis
 

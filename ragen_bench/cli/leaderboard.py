@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from ragen_bench.cli.entries import verify_entry
 from ragen_bench.cli.shared_options import JsonOptions
 from ragen_bench.command_line import Argument, Command, Group, Option
+from ragen_bench.errors import UserError
 from ragen_bench.visible import visible
 
 if TYPE_CHECKING:
@@ -85,12 +87,25 @@ class _SiteOptions:
     unverified: Annotated[
         bool, Option(None, "replay nothing: entries are marked, and have no episodes")
     ] = False
+    anew: Annotated[
+        bool, Option(None, "replay every entry, also those that you verified before")
+    ] = False
+
+    def build(self, out: Path) -> bool:
+        """Build the site, and return whether all entries were accepted."""
+        from ragen_bench.cache import ignoring_cache
+
+        if self.anew and self.unverified:
+            raise UserError("--anew replays every entry, --unverified none; remove one of them")
+        with ignoring_cache() if self.anew else nullcontext():
+            return _build_site(self.leaderboard, out, verified=not self.unverified)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build(_SiteOptions, Command):
     """Writes the site, which opens from disk.
 
+    Entries that you verified before are not replayed again, as long as they and ragen are the same.
     Ends with exit code 1, and without a site, if an entry is refused.
     """
 
@@ -98,7 +113,7 @@ class Build(_SiteOptions, Command):
 
     def run(self) -> int:
         """Build the site; return 1 if an entry is refused."""
-        return 0 if _build_site(self.leaderboard, self.out, verified=not self.unverified) else 1
+        return 0 if self.build(self.out) else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +132,7 @@ class Serve(_SiteOptions, Command):
             site = self.out or Path(folder) / "site"
             # The port first: a port in use is found at once, building takes long.
             with SiteServer(site, self.port) as server:
-                if not _build_site(self.leaderboard, site, verified=not self.unverified):
+                if not self.build(site):
                     return 1
                 plain_console().print(f"Serving  {server.url} (Ctrl-C ends it)", soft_wrap=True)
                 server.serve_forever()
@@ -131,7 +146,6 @@ LEADERBOARD = Group(
 
 
 def _build_site(leaderboard: Path, out: Path, *, verified: bool) -> bool:
-    """Build the site, and return whether all entries were accepted."""
     from ragen_bench.leaderboard.files import printable_name
     from ragen_bench.pages.leaderboard import build_site
     from ragen_bench.terminal.console import plain_console
@@ -152,7 +166,9 @@ def _build_site(leaderboard: Path, out: Path, *, verified: bool) -> bool:
         names = ", ".join(map(printable_name, built.refused))
         console.print(f"No site was written. Refused: {names}", soft_wrap=True)
         return False
-    console.print(f"Entries  {len(built.entries)}{'' if verified else ', not verified'}")
+    recalled = sum(entry.recalled for entry in built.entries)
+    note = f", {recalled} of them verified before; --anew replays them" if recalled else ""
+    console.print(f"Entries  {len(built.entries)}{note if verified else ', not verified'}")
     console.print(f"Site     {out / 'index.html'}", soft_wrap=True)
     return True
 

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -38,10 +39,22 @@ _is_directory_name = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}").fullmatch
 class EntryFiles:
     """The open files of an entry, and their sizes in bytes at opening."""
 
-    entry: BinaryIO
+    entry: BufferedReader
     entry_bytes: int
-    episodes: BinaryIO
+    episodes: BufferedReader
     episodes_bytes: int
+
+    def read_entry(self) -> bytes:
+        """Return the content of entry.json."""
+        self.entry.seek(0)
+        return self.entry.read(self.entry_bytes)
+
+    def digest(self) -> str:
+        """Return SHA-256 over the contents of both files, as hex digits."""
+        self.episodes.seek(0)
+        episodes = hashlib.file_digest(self.episodes, "sha256").digest()
+        self.episodes.seek(0)
+        return hashlib.sha256(hashlib.sha256(self.read_entry()).digest() + episodes).hexdigest()
 
 
 @contextmanager
@@ -87,7 +100,7 @@ def printable_name(name: str) -> str:
     return name if name.isprintable() else brief(name)
 
 
-def _plain_file(name: str, directory: int, stack: ExitStack) -> tuple[BinaryIO, int]:
+def _plain_file(name: str, directory: int, stack: ExitStack) -> tuple[BufferedReader, int]:
     try:
         _check(name, os.stat(name, dir_fd=directory, follow_symlinks=False))
     except FileNotFoundError:

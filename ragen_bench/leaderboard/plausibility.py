@@ -194,7 +194,7 @@ def read_local_scores(entry: Path) -> Iterator[EntryScores]:
             continue
         with suppress(EntryError):
             with open_entry(other) as files:
-                data = files.entry.read(files.entry_bytes)
+                data = files.read_entry()
             yield read_scores(other.name, parse_entry(parse(data)))
 
 

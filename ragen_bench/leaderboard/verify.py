@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
+from ragen_bench.cache import fetch
 from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements import FindDraw, check_draw, find_draws_near
 from ragen_bench.leaderboard.episodes import EpisodeCheck
@@ -34,6 +36,7 @@ from ragen_bench.runs.faults import describe_causes
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
 from ragen_bench.runs.specification import config_differences, config_problem
 from ragen_bench.scores.summary import LATER_FIELDS, compute_summary
+from ragen_envs.core.sealed import open_key
 
 Progress = Callable[[int, int], None]
 """Called with the numbers of checked and of planned episodes."""
@@ -67,6 +70,7 @@ class Verdict:
         signs: Observations that make the responses less plausible. They refuse no entry.
         current: Name of the check that is being made, or "".
         summary: Recomputed summary, with the fields that an earlier version did not record.
+        recalled: Whether the responses were replayed by an earlier command, see `verify`.
     """
 
     directory: str
@@ -77,6 +81,7 @@ class Verdict:
     signs: list[Sign] = field(default_factory=list)
     current: str = ""
     summary: JsonObject = field(default_factory=dict)
+    recalled: bool = False
 
     @property
     def verified(self) -> bool:
@@ -96,6 +101,17 @@ class Verdict:
         """Record that the current check passed."""
         self.checks.append(Check(self.current, True, message))
         self.current = ""
+
+    def recall(self, replayed: JsonObject) -> None:
+        """Take over the result of an earlier replay, unless this verdict's own was made now."""
+        if self.summary:
+            return
+        self.recalled = True
+        for self.current, message in replayed["checks"].items():
+            self.record_pass(message)
+        self.signs = [Sign(**sign) for sign in replayed["signs"]]
+        self.episodes, self.turns = replayed["episodes"], replayed["turns"]
+        self.summary = replayed["summary"]
 
     def as_json(self) -> JsonObject:
         """Return the verdict as `verify --json` writes it."""
@@ -120,6 +136,7 @@ def verify(
     progress: Progress = lambda *_: None,
     draws: FindDraw | None = None,
     others: Iterable[EntryScores] | None = None,
+    recall: bool = False,
 ) -> Verdict:
     """Verify an entry.
 
@@ -131,6 +148,8 @@ def verify(
         progress: Called as episodes are replayed.
         draws: Lookup of draws; None for the leaderboard that contains the entry.
         others: Entries to compare with; None for those of that leaderboard.
+        recall: Replay nothing if this user's cache has the result for the same bytes of the entry
+            and of the packages, and the same sealed key. Only passed checks are kept there.
 
     Returns:
         The checks and their findings, up to the first check that fails.
@@ -146,9 +165,15 @@ def verify(
             verdict.record_pass(
                 f"{ENTRY_JSON} {files.entry_bytes:,} bytes, {EPISODES} {files.episodes_bytes:,}"
             )
+            content = files.digest() if recall else ""
             verdict.entry = entry = _read_entry(files, verdict)
             _check_settings(entry.run, verdict, draws or find_draws_near(path))
-            _check_summary(entry, _check_episodes(files, entry, verdict, progress), verdict)
+            replay = partial(_replay, files, entry, verdict, progress, content)
+            if recall:
+                key = open_key() if entry.run.split == "sealed" else ""
+                verdict.recall(fetch("verdict", [content, key], replay))
+            else:
+                replay()
             compared = read_local_scores(path) if others is None else others
             verdict.signs += find_public_leads(read_scores(verdict.directory, entry), compared)
     except EntryError as error:
@@ -178,7 +203,7 @@ def read_entry(path: Path, draws: FindDraw | None = None) -> Entry:
 
 def _read_entry(files: EntryFiles, verdict: Verdict) -> Entry:
     verdict.begin(ENTRY_JSON)
-    entry = parse_entry(parse(files.entry.read(files.entry_bytes)))
+    entry = parse_entry(parse(files.read_entry()))
     verdict.record_pass("has the published form")
     return entry
 
@@ -200,6 +225,24 @@ def _check_settings(config: RunConfig, verdict: Verdict, draws: FindDraw) -> Non
         + (f"; {draw}" if draw else "")
         + (f"; ranked separately: {', '.join(settings)}" if settings else "")
     )
+
+
+def _replay(
+    files: EntryFiles, entry: Entry, verdict: Verdict, progress: Progress, content: str
+) -> JsonObject:
+    """Check the episodes and the summary, and return what `Verdict.recall` takes."""
+    before = len(verdict.checks)
+    _check_summary(entry, _check_episodes(files, entry, verdict, progress), verdict)
+    if content and files.digest() != content:
+        verdict.begin("files")
+        raise EntryError("changed while they were verified")
+    return {
+        "checks": {check.name: check.message for check in verdict.checks[before:]},
+        "signs": [asdict(sign) for sign in verdict.signs],
+        "episodes": verdict.episodes,
+        "turns": verdict.turns,
+        "summary": verdict.summary,
+    }
 
 
 def _check_episodes(
@@ -250,42 +293,3 @@ def _without_claims(summary: JsonObject) -> JsonObject:
     """Return a summary without times and cost, which cannot be recomputed."""
     envs = [{k: v for k, v in row.items() if k != "seconds"} for row in summary["envs"]]
     return {**{k: v for k, v in summary.items() if k != "cost"}, "envs": envs}
-
-
-def compare_rerun(entry: JsonObject, rerun: JsonObject) -> JsonObject:
-    """Compare the 95 % intervals of an entry and of a rerun.
-
-    Two intervals overlap if they share a point. Independent 95 % intervals of the same value fail
-    to overlap in about one case of 180, for normal errors. A rerun without overlap in a single
-    environment may be bad luck; one in the suite score hardly.
-
-    Args:
-        entry: Summary of the entry.
-        rerun: Summary of the rerun, of the same suite.
-
-    Returns:
-        The suite score and each environment's score, with both intervals and whether they overlap,
-        and `reproduced`: whether all overlap.
-    """
-    rows = {row["env"]: row for row in rerun["envs"]}
-    envs = [
-        {"env": row["env"], **_compare(row, rows[row["env"]], "score", "score_interval")}
-        for row in entry["envs"]
-    ]
-    suite = _compare(entry, rerun, "suite_score", "suite_score_interval")
-    return {
-        "reproduced": all(row["overlap"] for row in (suite, *envs)),
-        "suite": suite,
-        "envs": envs,
-    }
-
-
-def _compare(entry: JsonObject, rerun: JsonObject, score: str, interval: str) -> JsonObject:
-    (low, high), (other_low, other_high) = entry[interval], rerun[interval]
-    return {
-        "entry": entry[score],
-        "entry_interval": entry[interval],
-        "rerun": rerun[score],
-        "rerun_interval": rerun[interval],
-        "overlap": low <= other_high and other_low <= high,
-    }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ragen_bench.analysis import analyse
+from ragen_bench.analysis import fetch_analysis
 from ragen_bench.errors import UserError
 from ragen_bench.export.card import render_card
 from ragen_bench.json_types import JsonObject
@@ -65,7 +65,8 @@ def build_site(
         leaderboard: Directory with `entries/`, and optionally `reproductions/`, with the output of
             `reproduce` in `ENTRY.json`, and `reference.json`.
         out: Directory of the site: missing, empty or an older site.
-        verified: Verify the entries. Otherwise they are marked, and trajectories are omitted.
+        verified: Verify the entries; what this user's cache has of them is not replayed, see
+            `verify`. Otherwise they are marked, and trajectories are omitted.
         progress: Called with the numbers of replayed and of all episodes of an entry.
         on_entry: Called after each entry, with its name and the reasons for a refusal.
 
@@ -149,4 +150,5 @@ class EntryDirectory(RunDirectory):
 def write_entry_report(directory: Path, entry: Entry, out: Path) -> None:
     """Write report.html of a verified entry, with the analysis of its failures."""
     run, home = EntryDirectory(directory, entry, out), Home("Leaderboard entry", "index.html")
-    write_report(run, entry.summary.as_json(), analyse(run), home)
+    analysis = fetch_analysis(run, entry.episodes_sha256)
+    write_report(run, entry.summary.as_json(), analysis, home)

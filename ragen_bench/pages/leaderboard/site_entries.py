@@ -13,10 +13,11 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.announcements import find_draws_near
 from ragen_bench.leaderboard.plausibility import Sign, find_public_leads, read_scores
+from ragen_bench.leaderboard.rerun import compare_rerun
 from ragen_bench.leaderboard.rules import nondefault_settings
 from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
-from ragen_bench.leaderboard.verify import Check, Progress, compare_rerun, read_entry, verify
+from ragen_bench.leaderboard.verify import Check, Progress, Verdict, read_entry, verify
 from ragen_bench.pages.leaderboard.figures import Figures, add_blind_scripts, read_figures
 from ragen_bench.reading import read_bytes
 from ragen_bench.runs.differences import brief, first_difference
@@ -154,7 +155,7 @@ class SiteEntry:
 
     `checks` and `signs` are those of `verify`, empty if it was not run. `reproduction` is the
     content of the file in `reproductions/`. `draw` is the draw for its announcement, on the split
-    `drawn`.
+    `drawn`. `recalled` is whether an earlier command replayed it.
     """
 
     directory: str
@@ -164,6 +165,7 @@ class SiteEntry:
     reproduction: JsonObject | None = None
     signs: tuple[Sign, ...] = ()
     draw: Draw | None = None
+    recalled: bool = False
 
     @property
     def run(self) -> RunConfig:
@@ -207,16 +209,15 @@ def read_site_entry(
     verified: bool = True,
     progress: Progress = lambda *_: None,
 ) -> SiteEntry:
-    """Read an entry, replayed if `verified`; EntryError has the reasons for a refusal."""
-    checks: tuple[Check, ...] = ()
-    signs: tuple[Sign, ...] = ()
+    """Read an entry, replayed if `verified` and if it was not before; EntryError if refused."""
+    verdict = Verdict(path.name)
     try:
         if verified:
-            verdict = verify(path, progress, others=())  # `read_site_entries` compares
+            # `read_site_entries` compares the entries.
+            verdict = verify(path, progress, others=(), recall=True)
             if verdict.entry is None or not verdict.verified:
                 raise EntryError(*verdict.problems)
-            entry, checks, signs = verdict.entry, tuple(verdict.checks), tuple(verdict.signs)
-            summary = verdict.summary
+            entry, summary = verdict.entry, verdict.summary
         else:
             entry = read_entry(path)
             summary = entry.summary.as_json()
@@ -230,7 +231,8 @@ def read_site_entry(
     rerun = read_reproduction(path.name, entry, reproductions)
     run_draw = entry.run.draw
     draw = find_draws_near(path)(run_draw.commitment) if run_draw else None
-    return SiteEntry(path.name, entry, figures, checks, rerun, signs, draw)
+    checks, signs = tuple(verdict.checks), tuple(verdict.signs)
+    return SiteEntry(path.name, entry, figures, checks, rerun, signs, draw, verdict.recalled)
 
 
 def read_site_entries(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from ragen_bench import cache
 from ragen_bench.cli import main
 from ragen_bench.errors import UserError
 from ragen_bench.leaderboard import EntryError, compare_rerun
@@ -130,6 +131,27 @@ def test_the_same_bytes_again(site, originals, tmp_path):
         assert not (out / "entries/gone").exists()
     assert [file.name for file in tmp_path.iterdir()] == ["site"]
     assert contents(originals) == before
+
+
+@pytest.mark.slow
+def test_entries_that_were_verified_before_are_not_replayed(
+    site, originals, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.delenv(cache.RECOMPUTE)
+    monkeypatch.setenv("RAGEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    out = tmp_path / "site"
+    arguments = ["leaderboard", "build", str(originals), "--out", str(out)]
+    for more, said in (
+        ([], "Entries  3\n"),
+        ([], "Entries  3, 3 of them verified before; --anew replays them\n"),
+        (["--anew"], "Entries  3\n"),
+    ):
+        assert main([*arguments, *more]) == 0
+        assert said in capsys.readouterr().out
+        assert contents(out) == contents(site)
+    assert main([*arguments, "--anew", "--unverified"]) == 2
+    assert "remove one of them" in capsys.readouterr().err
 
 
 def test_from_the_ranking_to_a_trajectory_and_back(visit, site):
