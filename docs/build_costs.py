@@ -63,15 +63,27 @@ def count(path: Path) -> dict[str, int]:
     totals = dict.fromkeys(("episodes", "turns", "read", "new", "written"), 0)
     for episode in _episodes(path):
         observations = [turn["observation"] for turn in episode["turns"]]
-        lengths = []
-        for turn in range(len(observations)):
-            messages = conversation(observations[: turn + 1], [""] * turn, "think")
-            lengths.append(len(load_chat().tokenize(messages)) + turn * limit)
+        lengths = [count_prompt(observations[0])]
+        for observation in observations[1:]:
+            lengths.append(lengths[-1] + limit + count_later(observation))
         turns = len(lengths)
         found = (1, turns, sum(lengths), lengths[-1] - (turns - 1) * limit, turns * limit)
         for name, number in zip(totals, found, strict=True):
             totals[name] += number
     return totals
+
+
+@cache
+def count_prompt(observation: str) -> int:
+    """Return the tokens of the first turn's prompt."""
+    return len(load_chat().tokenize(conversation([observation], [], "think")))
+
+
+@cache
+def count_later(observation: str) -> int:
+    """Return the tokens that a later turn adds to the prompt, without the response before it."""
+    messages = conversation(["", observation], [""], "think")
+    return len(load_chat().tokenize(messages)) - count_prompt("")
 
 
 def _episodes(path: Path) -> Iterator[dict[str, Any]]:
@@ -158,7 +170,11 @@ def _range(amounts: Iterator[float]) -> str:
 
 def _minutes(seconds: Iterator[float]) -> str:
     low, high = sorted(value / 60 for value in seconds)
-    return f"{low:.1f} to {high:.1f} min" if high < 10 else f"{low:.0f} to {high:.0f} min"
+    if high < 1:
+        return "under 1 min"
+    if high > 120:
+        return f"{low / 60:.0f} to {high / 60:.0f} h"
+    return f"{low:.0f} to {high:.0f} min"
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """The docs' pages say what the code says."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import build_algorithms, build_commands
+from docs import build_algorithms, build_commands, build_costs
 from docs.build_games import pages, tables
 from ragen_bench.cli.main import COMMANDS as BENCH
 from ragen_envs.core.sealed import key_hash
@@ -48,6 +49,15 @@ def test_the_tables_of_algorithms_are_up_to_date():
 def test_the_reference_of_commands_is_up_to_date():
     text = build_commands.PAGE.read_text(encoding="utf-8")
     assert text == build_commands.build_page(), "run python -m docs.build_commands"
+
+
+def test_the_tables_of_costs_are_up_to_date():
+    text = build_costs.PAGE.read_text(encoding="utf-8")
+    assert text == build_costs.build_page(), "run python -m docs.build_costs"
+    counted = json.loads(build_costs.COUNTS.read_text(encoding="utf-8"))
+    assert counted["random_quick_test"] == build_costs.count(
+        build_costs.ENTRIES / "random_quick_test"
+    )
 
 
 def code_blocks():

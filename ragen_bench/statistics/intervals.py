@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 """Means closer than this are equal."""
 _MIN_DIFFERING = 10
 """With fewer instances that differ from 0 or 1, bootstraps cover too little, see
-docs/statistics.md."""
+docs/reference/statistics.md."""
 
 
 def wilson(successes: int, trials: int, level: float = LEVEL) -> Interval:

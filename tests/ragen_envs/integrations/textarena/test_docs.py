@@ -11,11 +11,10 @@ from gymnasium.error import Error
 
 from ragen_envs.integrations.textarena import SINGLE_PLAYER
 
-PAGE = next(
-    page
-    for page in (Path(__file__).parents[4] / "docs").glob("bridges*.md")
-    if "# TextArena" in page.read_text(encoding="utf-8")
-).read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[4] / "docs"
+PAGE = "\n".join(
+    (DOCS / name).read_text(encoding="utf-8") for name in ("bridges.md", "reference/textarena.md")
+)
 EXAMPLES = [
     (code, shown)
     for code, shown in re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)

@@ -13,9 +13,9 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load
 from ragen_envs.games.twenty_questions.understanding import understand
 from ragen_envs.integrations.textarena.gamemaster import known_words, make_with
 
-PAGE = (Path(__file__).parents[4] / "docs" / "bridges.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[4] / "docs/reference/textarena.md").read_text(encoding="utf-8")
 SECTION = " ".join(
-    PAGE.partition("### TextArena's Twenty Questions")[2].partition("\n### ")[0].split()
+    PAGE.partition("## TextArena's Twenty Questions")[2].partition("\n## ")[0].split()
 )
 LAST = 22
 """The answers that TextArena takes."""
