@@ -13,6 +13,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
+from ragen_starpo.diagnostics.drift import DriftMonitor
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
 from ragen_starpo.recipes.sections import MonitorSettings
 from tests.ragen_starpo.diagnostics import made_curves as made
@@ -23,23 +24,35 @@ SHARES = (0.005, 0.01, 0.03, 0.1, 0.5, 0.95)
 
 
 def warnings_of(lines: Iterable[dict[str, Any]]) -> list[TrapWarning]:
-    """Return the monitor's warnings for a run, with its default settings."""
-    monitor = EchoTrapMonitor(MonitorSettings())
-    return [warning for line in lines for warning in monitor.take(line)]
+    """Return both monitors' warnings for a run, with their default settings."""
+    settings, drift = MonitorSettings(), DriftMonitor(MonitorSettings().window, {})
+    monitor = EchoTrapMonitor(settings)
+    return [warning for line in lines for warning in (*monitor.take(line), *drift.take(line))]
 
 
 def warned(runs: Sequence[Sequence[TrapWarning]], begins: Iterable[int] = repeat(0)) -> str:
-    """Return in how many runs there was a warning and a confirmation, and when the first came.
+    """Return how many runs had a warning, a confirmation and a drift, and when the first came.
 
     Args:
         runs: their warnings.
         begins: the iteration of each that the first warning is counted from.
     """
-    pairs = zip(runs, begins, strict=False)
-    first = [warnings[0].iteration - begin for warnings, begin in pairs if warnings]
-    confirmed = sum(any(one.kind == "confirmed" for one in warnings) for warnings in runs)
-    middle = f"{median(first):g}" if first else ""
-    return f"{len(runs)} | {len(first)} | {confirmed} | {middle}"
+    times = [
+        (trap_of(warnings)[0].iteration, begin)
+        for warnings, begin in zip(runs, begins, strict=False)
+        if trap_of(warnings)
+    ]
+    confirmed, drift = (
+        sum(any(one.kind == kind for one in warnings) for warnings in runs)
+        for kind in ("confirmed", "drift")
+    )
+    middle = f"{median(first - begin for first, begin in times):g}" if times else ""
+    return f"{len(runs)} | {len(times)} | {confirmed} | {middle} | {drift}"
+
+
+def trap_of(warnings: Sequence[TrapWarning]) -> list[TrapWarning]:
+    """Return the warnings of the echo trap."""
+    return [warning for warning in warnings if warning.kind != "drift"]
 
 
 def noisy(curve: Sequence[tuple[float, ...]], share: float) -> list[list[TrapWarning]]:
@@ -54,14 +67,15 @@ def in_time(share: float) -> tuple[list[list[TrapWarning]], int]:
         curve = list(made.collapse(start))
         runs.append(warnings_of(made.noisy(start, share, curve)))
         half = curve[start][0] / 2
-        early += bool(runs[-1]) and curve[runs[-1][0].iteration][0] > half
+        trap = trap_of(runs[-1])
+        early += bool(trap) and curve[trap[0].iteration][0] > half
     return runs, early
 
 
 def main() -> None:
     """Print the table."""
-    print("| curve | runs | warned | confirmed | iterations to the first warning, median |")
-    print("| --- | ---: | ---: | ---: | ---: |")
+    print("| curve | runs | warned | confirmed | iterations to the first warning, median | drift |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for share in (0.15, 0.25):
         rises = noisy([made.rise(number) for number in range(made.ITERATIONS)], share)
         print(f"| rise, noise {share:.0%} | {warned(rises)} |")

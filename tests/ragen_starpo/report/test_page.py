@@ -2,11 +2,15 @@
 
 import json
 import math
+import re
+from dataclasses import asdict
+from operator import itemgetter
 
 import pytest
 from playwright.sync_api import expect
 
 from ragen_bench.errors import UserError
+from ragen_starpo.diagnostics.drift import find_drift
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.report import read_training_run, write_report
 from tests.ragen_bench.pages.looks import BACKGROUND, DARK, LIGHT
@@ -69,6 +73,7 @@ def test_what_training_began_with_stands_before_it(visit, tmp_path):
     rows = page.get_by_role("table", name="Held-out success").locator("tbody tr")
     expect(rows.first).to_have_text(f"before12.5{2 * '12.56.0 – 25.0'}")  # noqa: RUF001
     expect(rows.nth(1).locator("th")).to_have_text("19")
+    expect(rows.nth(2).locator("th")).to_have_text("39 best")
     lines = page.locator("line.start")
     assert [float(line.get_attribute("y1")) for line in lines.all()] == [120 - 104 / 8] * 2
     drawing = page.get_by_role("img", name="before: 12.5 %; iteration 19")
@@ -77,21 +82,49 @@ def test_what_training_began_with_stands_before_it(visit, tmp_path):
 
 def test_warnings_stand_on_every_curve(visit, made):
     page = visit(made, ready="table")
-    warnings = [json.loads(one) for one in (made.parent / "warnings.jsonl").open()]
-    assert {one["kind"] for one in warnings} == {"early", "confirmed"}
+    drift = map(asdict, find_drift(metrics(), {}, 5))
+    warnings = [*map(json.loads, (made.parent / "warnings.jsonl").open()), *drift]
+    warnings.sort(key=itemgetter("iteration"))
+    assert {one["kind"] for one in warnings} == {"early", "confirmed", "drift"}
     for one in warnings:
         expect(page.locator(".badge", has_text=one["text"])).to_have_count(1)
     drawings = page.locator("figure svg")
     assert drawings.count() == 14
     for drawing in drawings.all():
-        marks = drawing.locator("line:is(.early, .confirmed)")
+        expect(drawing.locator("line.best title")).to_have_text("best checkpoint: iteration 39")
+        marks = drawing.locator("line:is(.early, .confirmed, .drift)")
         assert marks.locator("title").all_text_contents() == [one["text"] for one in warnings]
         at = [float(mark.get_attribute("x1")) for mark in marks.all()]
         assert at == pytest.approx(
             [68 + 224 * one["iteration"] / 119 for one in warnings], abs=0.01
         )
         label = drawing.get_attribute("aria-label")
-        assert f"confirmed warning in iteration {warnings[-1]['iteration']}" in label
+        confirmed = next(one for one in warnings if one["kind"] == "confirmed")
+        assert f"confirmed warning in iteration {confirmed['iteration']}" in label
+        assert "best checkpoint in iteration 39; early warning" in label
+
+
+def test_the_best_checkpoint_and_the_latest_stand_first(visit, made):
+    page = visit(made, ready="table")
+    expect(page.locator(".score")).to_have_text(
+        re.compile(
+            r"Best held-out success15\.6.% in iteration 39 \(best/\)\s+0\.0.% in iteration 119"
+        )
+    )
+
+
+def test_curves_that_do_not_move_are_folded_away(visit, made):
+    page = visit(made, ready="table")
+    folded = page.locator("details", has_text="Did not move")
+    expect(folded.locator("summary")).to_have_text(
+        "Did not move: policy clip fraction 0.00000333, kl from rollouts 0.00; filter kept 0.25; "
+        "training steps 4"
+    )
+    kept = folded.locator("figure", has_text="kept")
+    expect(kept).to_be_hidden()
+    folded.locator("summary").click()
+    expect(kept).to_be_visible()
+    expect(page.locator("main > section figure", has_text="kept")).to_have_count(0)
 
 
 def test_a_curve_lies_where_its_values_are(visit, made):
@@ -158,7 +191,7 @@ def test_keyboard_and_screen_reader(visit, made):
     ):
         assert line in tree, line
     assert page.get_by_role("table", name="As metrics.jsonl").count() == 0
-    page.locator("summary").first.focus()
+    page.get_by_text("Table of rollout figures").first.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("table", name="As metrics.jsonl")).to_have_count(1)
     page.keyboard.press("Tab")
@@ -180,7 +213,7 @@ def test_a_run_that_has_just_begun(visit, tmp_path):
         file.write('{"iteration": 1, "torn')
     page = visit(write_report(read_training_run(path.parent)), ready="table")
     expect(page.locator("figure svg")).to_have_count(1)
-    expect(page.get_by_text("No warning of the echo trap.")).to_be_visible()
+    expect(page.get_by_text("No warning: nothing that is watched")).to_be_visible()
     assert page.evaluate(TABLES)[1][1] == ["0", "NaN"]
 
 

@@ -12,13 +12,12 @@ sampling temperature, and limit each batch of rollouts to a single update.
 from __future__ import annotations
 
 import math
-from bisect import insort
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Literal, TypeAlias
 
+from ragen_starpo.diagnostics.levels import MovingMedian, finite
 from ragen_starpo.recipes.sections import MonitorSettings
 
 Signals: TypeAlias = dict[str, dict[str, float]]
@@ -47,7 +46,7 @@ prompts are equal."""
 
 @dataclass(frozen=True)
 class TrapWarning:
-    """A warning of an iteration, early or, after an early one, confirmed.
+    """A warning of an iteration: early, confirmed after an early one, or of a drift.
 
     The signals have by metric its `level` and the values it is compared with. The text says the
     same in one sentence, and the changes in a second one: those of the recipe's settings from the
@@ -55,7 +54,7 @@ class TrapWarning:
     """
 
     iteration: int
-    kind: Literal["early", "confirmed"]
+    kind: Literal["early", "confirmed", "drift"]
     signals: Signals
     text: str
     changes: dict[str, dict[str, float]] = field(default_factory=dict)
@@ -137,13 +136,13 @@ class _Watch:
         self._settings = settings
         self.falls = {name: _Fall(settings, _NOISE[name]) for name in _NAMES if name != _REWARD}
         self.reward = _Fall(settings, _NOISE[_REWARD])
-        self._gradient = _MovingMedian(settings.window)
+        self._gradient = MovingMedian(settings.window)
 
     def take(self, line: Mapping[str, float]) -> Signals:
         """Return the early signals that have fallen in this iteration."""
-        fallen = {name: fall.take(_finite(line.get(name))) for name, fall in self.falls.items()}
-        self.reward.take(_finite(line.get(_REWARD)))
-        norm = _finite(line.get(_GRADIENT))
+        fallen = {name: fall.take(finite(line.get(name))) for name, fall in self.falls.items()}
+        self.reward.take(finite(line.get(_REWARD)))
+        norm = finite(line.get(_GRADIENT))
         if norm is None and line.get(_SKIPPED):  # no step had a finite one
             norm = math.inf
         self._gradient.take(norm)
@@ -179,32 +178,12 @@ class _Watch:
         )
 
 
-class _MovingMedian:
-    """A metric's values and the distances of successive values, sorted, and its moving medians."""
-
-    def __init__(self, window: int) -> None:
-        self._last: deque[float] = deque(maxlen=window)
-        self.values: list[float] = []
-        self.levels: list[float] = []
-        self.steps: list[float] = []
-
-    def take(self, value: float | None) -> None:
-        if value is None:
-            return
-        if self._last:
-            insort(self.steps, abs(value - self._last[-1]))
-        insort(self.values, value)
-        self._last.append(value)
-        if len(self._last) == self._last.maxlen:
-            self.levels.append(median(self._last))
-
-
 class _Fall:
     """Detects a quick loss of a fraction of a metric's peak, until half of it is recovered."""
 
     def __init__(self, settings: MonitorSettings, noise: float) -> None:
         self._settings, self._noise = settings, noise
-        self.metric = _MovingMedian(settings.window)
+        self.metric = MovingMedian(settings.window)
         self.current: dict[str, float] | None = None
 
     def take(self, value: float | None) -> dict[str, float] | None:
@@ -220,25 +199,12 @@ class _Fall:
             return None
         before = max(levels[-1 - self._settings.patience :])
         # A fraction of the overall peak: a steady decline loses little of it at a time.
-        minimum = max(self._settings.fall * peak, self._noise * _noise(self.metric.steps))
+        minimum = max(self._settings.fall * peak, self._noise * self.metric.noise)
         # A metric that is mostly 0, as if no rollout succeeds, cannot fall.
         if median(self.metric.values) <= 0 or before - level < minimum:
             return None
         self.current = {"level": level, "before": before, "peak": peak}
         return self.current
-
-
-def _noise(steps: list[float]) -> float:
-    """Return the 80 % quantile of a value's noise, from the sorted steps between values.
-
-    A step is the difference of two values, so its noise is larger by the square root of 2. The
-    metric's trend within an iteration is negligible.
-    """
-    return steps[(4 * len(steps) - 1) // 5] / math.sqrt(2) if steps else 0.0
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 @dataclass(frozen=True)

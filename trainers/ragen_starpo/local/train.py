@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import chain
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 from ragen_bench.errors import UserError
+from ragen_starpo.diagnostics.drift import DriftMonitor
 from ragen_starpo.diagnostics.monitor import (
     AdaptableSettings,
     Adaptation,
@@ -122,20 +122,16 @@ def _iterate(
         metrics = trainer.validate(run.path / "latest")
         trainer.save(run.path / "best")
         run.write_start({f"val/{name}": value for name, value in metrics.items()})
-    # Warnings and their changes depend on `metrics.jsonl` alone.
-    monitor = EchoTrapMonitor(recipe.monitor)
-    initial = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
-    adaptation = Adaptation(recipe.monitor, initial)
-    for warning in chain.from_iterable(map(monitor.take, run.lines("metrics.jsonl"))):
-        adaptation.take(warning)
+    monitors = _Monitors(recipe, run)
     stop_reason = None
     for number in range(first, recipe.iterations):
-        trainer.adapt(adaptation.settings)
+        trainer.adapt(monitors.adaptation.settings)
         iteration = trainer.iterate(number)
         if _is_due(number + 1, recipe.records.every) or (recipe.records.every and number == 0):
-            temperature = adaptation.settings.temperature
+            temperature = monitors.adaptation.settings.temperature
             save_rollouts(run.rollouts(number), recipe, number, temperature, iteration.rollouts)
-        iteration = replace(iteration, metrics={**iteration.metrics, **adaptation.metrics()})
+        adapted = monitors.adaptation.metrics()
+        iteration = replace(iteration, metrics={**iteration.metrics, **adapted})
         iteration = _validate(iteration, recipe, trainer, run)
         line = {"iteration": number, **iteration.metrics}
         run.append("metrics.jsonl", line)
@@ -146,7 +142,7 @@ def _iterate(
                 "failures.jsonl", {"iteration": number, "groups": groups, "error": iteration.error}
             )
         on_iteration(iteration)
-        warnings = [adaptation.take(warning) for warning in monitor.take(line)]
+        warnings = monitors.take(line)
         for warning in warnings:
             run.append("warnings.jsonl", asdict(warning))
         if recipe.monitor.action == "stop":
@@ -161,6 +157,23 @@ def _iterate(
         raise UserError(stop_reason, exit_code=1)
     # Last: a run with this checkpoint is complete.
     _checkpoint(trainer, run, recipe.iterations)
+
+
+class _Monitors:
+    """The monitors of a run and what they change, which depend on `metrics.jsonl` alone."""
+
+    def __init__(self, recipe: Recipe, run: TrainingDirectory) -> None:
+        self._trap = EchoTrapMonitor(recipe.monitor)
+        self._drift = DriftMonitor(recipe.monitor.window, run.start())
+        initial = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+        self.adaptation = Adaptation(recipe.monitor, initial)
+        for line in run.lines("metrics.jsonl"):
+            self.take(line)
+
+    def take(self, line: Mapping[str, float]) -> list[TrapWarning]:
+        """Return an iteration's warnings, of which those of the echo trap change settings."""
+        trap = [self.adaptation.take(warning) for warning in self._trap.take(line)]
+        return [*trap, *self._drift.take(line)]
 
 
 def _checkpoint(trainer: TrainingDriver, run: TrainingDirectory, done: int) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from ragen_bench.errors import UserError
@@ -16,8 +17,9 @@ from ragen_bench.runs.checked import BadRecordError
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import LARGEST
 from ragen_starpo.diagnostics.cost import list_milestones, sum_cost
+from ragen_starpo.diagnostics.drift import find_drift
 from ragen_starpo.recipes.sections import MonitorSettings
-from ragen_starpo.report.curves import group_metrics, list_held_out
+from ragen_starpo.report.curves import find_checkpoints, group_metrics, list_held_out
 from ragen_starpo.report.iteration_lines import iteration_lines, read_start
 
 __all__ = ["TrainingRun", "exact", "read_training_run", "write_report"]
@@ -67,6 +69,8 @@ def write_report(run: TrainingRun) -> Path:
     """Write report.html into the run directory and return its path."""
     window = run.recipe.get("monitor", {}).get("window", _WINDOW)
     numbers = [line["iteration"] for line in run.metrics]
+    drift = map(asdict, find_drift(run.metrics, run.start, window))
+    trap = (warning for warning in run.warnings if warning["kind"] != "drift")
     template = page_environment("ragen_starpo.report", exact).get_template("page.html")
     page = template.render(
         recipe=run.recipe,
@@ -78,7 +82,8 @@ def write_report(run: TrainingRun) -> Path:
         window=window,
         groups=group_metrics(run.metrics, window),
         held_out=list_held_out(run.metrics),
-        warnings=run.warnings,
+        checkpoints=find_checkpoints(run.metrics, run.start),
+        warnings=sorted([*trap, *drift], key=itemgetter("iteration")),
         spent=sum_cost(run.metrics, run.timings),
         milestones=list_milestones(run.metrics, run.timings),
     )

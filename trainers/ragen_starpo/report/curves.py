@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from statistics import median
 
 _REST = "training"
 _KL = "policy/kl_from_reference"
+_SUCCESS = "val/success"
 ROUNDING = 2.0**-23
 """Relative rounding error of a 32-bit number.
 
@@ -34,14 +36,35 @@ class Curve:
     low: float
     high: float
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether the metric was measured more than once and never moved."""
+        values = {value for _, value in self.points}
+        return len(self.points) > 1 and len(values) == 1
+
 
 @dataclass(frozen=True)
 class MetricGroup:
-    """Metrics with the same prefix, with curves of those that have a finite value."""
+    """Metrics with the same prefix, with curves of those that have a finite value.
+
+    The curves that move are apart from the flat ones, which the page folds away.
+    """
 
     name: str
     keys: list[str]
     curves: list[Curve]
+    flat: list[Curve]
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Mean held-out success of the best model and the last one, from 0 to 1.
+
+    An iteration is None for the model that training began with.
+    """
+
+    best: tuple[int | None, float]
+    last: tuple[int | None, float]
 
 
 @dataclass(frozen=True)
@@ -59,8 +82,9 @@ def group_metrics(metrics: Sequence[Mapping[str, float]], window: int) -> list[M
     unordered = []
     for group, members in groupby(training, key=_group):
         keys = list(members)
-        curves = (make_curve(metrics, key, window) for key in keys)
-        unordered.append(MetricGroup(group, keys, [line for line in curves if line.points]))
+        curves = [curve for key in keys if (curve := make_curve(metrics, key, window)).points]
+        moving, flat = ([c for c in curves if c.is_flat == flat] for flat in (False, True))
+        unordered.append(MetricGroup(group, keys, moving, flat))
     first = {"rollout": 0, "policy": 1}
     return sorted(unordered, key=lambda group: (first.get(group.name, 2), group.name))
 
@@ -89,6 +113,20 @@ def make_curve(metrics: Sequence[Mapping[str, float]], key: str, window: int) ->
         for end in range(window, len(points) + 1)
     ]
     return Curve(key.partition("/")[2] or key, points, smooth, *_axis(values))
+
+
+def find_checkpoints(
+    metrics: Sequence[Mapping[str, float]], start: Mapping[str, float]
+) -> Checkpoints | None:
+    """Return the best model, of equal ones the first, and the last; None without a validation."""
+    validated: list[tuple[int | None, float]] = [
+        (int(line["iteration"]), line[_SUCCESS]) for line in metrics if _SUCCESS in line
+    ]
+    if _SUCCESS in start:
+        validated.insert(0, (None, start[_SUCCESS]))
+    if not validated:
+        return None
+    return Checkpoints(max(validated, key=itemgetter(1)), validated[-1])
 
 
 def list_held_out(metrics: Sequence[Mapping[str, float]]) -> list[HeldOut]:

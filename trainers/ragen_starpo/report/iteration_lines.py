@@ -35,7 +35,7 @@ class _Timings(_Line):
 
 
 class _Warning(_Line):
-    kind: Literal["early", "confirmed"]
+    kind: Literal["early", "confirmed", "drift"]
     text: Text
 
 
