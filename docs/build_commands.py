@@ -47,14 +47,26 @@ def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 
 def _section(command: argparse.ArgumentParser) -> str:
-    shown = sorted(_actions(command), key=lambda each: bool(each.option_strings))
+    shown = _actions(command)
     arguments = " ".join(_argument(each) for each in shown if not each.option_strings)
     options = " [options]" if any(each.option_strings for each in shown) else ""
     usage = f"`{' '.join(filter(None, (command.prog, arguments)))}{options}`"
     about = "\n".join(_plain(line) for line in (command.description or "").splitlines())
     head = ["| argument or option | meaning |", "| --- | --- |"] if shown else []
-    rows = [*head, *(f"| `{_name(each)}` | {_cell(each)} |" for each in shown)]
-    return "\n\n".join(filter(None, (f"### {command.prog}", usage, about, "\n".join(rows)))) + "\n"
+    table = "\n".join([*head, *_rows(command)])
+    examples = [line.strip() for line in (command.epilog or "").splitlines()[1:]]
+    block = "\n".join(["```", *examples, "```"]) if examples else ""
+    parts = (f"### {command.prog}", usage, about, block, table)
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _rows(command: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the arguments, then the options below the headings of their groups."""
+    for group in command._action_groups:  # noqa: SLF001
+        shown = [each for each in group._group_actions if each.dest != "help"]  # noqa: SLF001
+        if shown and group.title not in ("positional arguments", "options"):
+            yield f"| **{group.title}** | |"
+        yield from (f"| `{_name(each)}` | {_cell(each)} |" for each in shown)
 
 
 def _argument(action: argparse.Action) -> str:

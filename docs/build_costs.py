@@ -133,7 +133,7 @@ def _dollars(counts: Counts) -> Iterator[str]:
             )
             for prompt, completion in PRICES.values()
         ]
-        # Thoughts are not read again, so later prompts hold no earlier response.
+        # Thoughts are not read again, so prompts have the same length.
         cells += [
             _range(
                 (of["read"] * prompt + of["turns"] * THOUGHT * completion) / 1e6
