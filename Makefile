@@ -48,12 +48,12 @@ train-demo: $(VENV)/dev.stamp
 
 # Before each commit: what needs no server, no browser, no Ray and no second environment.
 check: lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup \
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --no-loadscope-reorder \
 	  -m "not slow and not browser and not ray and not vllm"
 
 # Three processes for two cores: some tests wait for servers, browsers and Ray.
 test: lint chromium bubblewrap
-	$(BIN)/python -m pytest -n 3 --dist loadgroup
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 # vLLM's CPU build is for Linux; elsewhere its tests are skipped, and those of verifiers.
 ifeq ($(shell uname -s),Linux)

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
 
 # Each test process has a core to itself: threads that share one wait for each other by spinning.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -31,6 +32,7 @@ if sys.version_info >= (3, 13):
 
 
 _WHOLLY_SLOW = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", re.MULTILINE)
+_SLOW_WEIGHT = 100
 _FAST_IDS = {game.ids[0] for game in GAMES}
 _FAST_IDS_OF_BRIDGES = {"ragen/Bandit-v0", "ragen/Sokoban-v0", "ragen/FrozenLake-v0"}
 
@@ -69,7 +71,27 @@ def _is_of_a_slow_id(item):
     return bool(ids - (_FAST_IDS_OF_BRIDGES if "integrations" in item.path.parts else _FAST_IDS))
 
 
-def pytest_collection_modifyitems(items):
+def _schedule(items):
+    """Give each file a worker of its own, and let the longest files and groups begin.
+
+    So what a file computes once is not computed in each worker. How long a file takes is guessed by
+    its slow tests; groups begin first, since each holds files that take long.
+    """
+    weights = Counter()
+    group_of, is_group = {}, {}
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        group = mark.args[0] if mark else item.path.relative_to(item.config.rootpath).as_posix()
+        if not mark:
+            item.add_marker(pytest.mark.xdist_group(group))
+        group_of[item], is_group[group] = group, bool(mark)
+        weights[group] += _SLOW_WEIGHT if item.get_closest_marker("slow") else 1
+    items.sort(key=lambda item: (not is_group[group_of[item]], -weights[group_of[item]]))
+
+
+# Before xdist adds the names of groups to those of the tests.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
     """Mark the tests that need a browser, Ray or vLLM, see the markers in pyproject.toml.
 
     A test that is repeated for ids is fast for the first id of each game, or for those of three
@@ -86,3 +108,5 @@ def pytest_collection_modifyitems(items):
             item.add_marker("vllm")
         elif item.path.parent.name == "cluster" or item.path.stem == "test_on_ray":
             item.add_marker("ray")
+    if hasattr(config, "workerinput"):  # of xdist
+        _schedule(items)

@@ -107,7 +107,6 @@ def test_an_unknown_id_is_a_key_error(find):
         find("ragen/Chess-v0")
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("id_", "split"), ID_SPLITS)
 def test_check_env_has_nothing_to_say(id_, split):
     with warnings.catch_warnings():

@@ -117,7 +117,7 @@ def served(*arguments, cwd):
 
 def test_the_page_is_served_until_ctrl_c(tmp_path):
     process, url, port = served(*SHOP, "--noise-seed", "2", cwd=tmp_path)
-    with urllib.request.urlopen(f"{url}state", timeout=20) as reply:
+    with urllib.request.urlopen(f"{url}state", timeout=60) as reply:
         state = json.loads(reply.read())
     assert (state["env"], state["split"], state["index"]) == ("ragen/WebShop-v0", "test", 5)
     assert state["noise_seed"] == 2

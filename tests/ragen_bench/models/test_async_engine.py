@@ -16,4 +16,4 @@ def test_a_coroutine_that_would_wait_for_itself_is_refused():
 
     assert loop.run(inner()) == 1
     with pytest.raises(RuntimeError, match="would wait for itself"):
-        loop.start(outer()).result(10)
+        loop.start(outer()).result(60)

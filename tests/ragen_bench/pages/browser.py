@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect, sync_playwright
 
-PATIENCE = 20_000  # milliseconds, for busy machines
+PATIENCE = 60_000  # milliseconds, for busy machines
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = (
     "--no-sandbox",

@@ -39,7 +39,7 @@ def server(tmp_path):
 
 
 def ask(server, method, path, body=None, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=60)
     connection.request(method, path, body, headers)
     reply = connection.getresponse()
     content = reply.read()
@@ -144,7 +144,7 @@ def test_a_long_request_is_refused_when_all_of_it_was_sent(server):
     ids=["-1", "x", "", "5000 digits", "1e15"],
 )
 def test_a_length_that_is_none(server, length):
-    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+    with socket.create_connection(server.server_address[:2], timeout=60) as connection:
         head = f"POST /{server.word}/x HTTP/1.0\r\nContent-Length: {length}\r\n\r\n"
         connection.sendall(head.encode())
         assert connection.recv(1000).startswith(b"HTTP/1.0 411 ")

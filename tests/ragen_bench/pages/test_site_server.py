@@ -37,7 +37,7 @@ def status(server, host, method="GET"):
 
 def answer(server, request):
     """Return the first line of the reply to the bytes of a request."""
-    with socket.create_connection(server.server_address[:2], timeout=20) as connection:
+    with socket.create_connection(server.server_address[:2], timeout=60) as connection:
         connection.sendall(request)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(1 << 16), b"")).partition(b"\r\n")[0]

@@ -32,6 +32,7 @@ _GRACE = 120
 """Seconds that Ray's processes have to end after the command."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     on_one_worker(items, "ragen_starpo/cluster")
 

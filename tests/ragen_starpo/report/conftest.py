@@ -8,6 +8,7 @@ from tests.ragen_bench.pages.report.conftest import visit
 __all__ = ["browser", "visit"]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
         if "ragen_starpo/report" in item.path.as_posix():

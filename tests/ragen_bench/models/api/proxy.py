@@ -149,7 +149,7 @@ def held(event):
     """Say nothing until an event."""
 
     def fault(handler, body):
-        event.wait(60)
+        event.wait(120)
         with contextlib.suppress(OSError):
             forward(handler, body)
 

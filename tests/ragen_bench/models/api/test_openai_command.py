@@ -160,7 +160,7 @@ def test_an_interrupt_does_not_wait_for_the_server(between, tmp_path):
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     try:
-        _, errors = process.communicate(timeout=30)  # an answer would take 60 s
+        _, errors = process.communicate(timeout=60)  # an answer would take 120 s
     finally:
         release.set()
     assert process.returncode == 130

@@ -1,6 +1,7 @@
 """`openai/NAME` when requests fail: what is tried again, and what ends the run."""
 
 import asyncio
+import dataclasses
 import threading
 from contextlib import closing
 from itertools import pairwise
@@ -118,12 +119,13 @@ def test_a_server_that_is_gone_in_the_middle(model, between):
     assert "gave no answer in 3 tries, the last time: ConnectionRefusedError: " in said
 
 
-def test_a_timeout_is_named(between):
-    model = model_at(between.url, timeout=2, retries=1)
+def test_a_timeout_is_named(between, monkeypatch):
+    model = model_at(between.url, retries=1)
     release = threading.Event()
     model.probe()
+    monkeypatch.setattr(model, "options", dataclasses.replace(model.options, timeout=0.5))
     between.then = proxy.held(release)
-    assert "in 2 tries, the last time: no answer within 2 s, see --timeout" in str(refusal(model))
+    assert "in 2 tries, the last time: no answer within 0.5 s, see --timeout" in str(refusal(model))
     release.set()
 
 

@@ -194,7 +194,7 @@ def test_a_server_that_never_shows_a_prompt_does_not_hold_up_the_run(
     monkeypatch.setattr(served_template, "_LONGEST_LOOK", 0.1)
     stub.listing = 200, {"data": [{"id": hosted.NAME, "owned_by": owner}]}
     ended, shown = threading.Event(), []
-    stub.shows[path] = lambda _: {"shown": shown.append(ended.wait(20))}
+    stub.shows[path] = lambda _: {"shown": shown.append(ended.wait(60))}
     model = model_at(stub.url, hosted.NAME, retries=0)
     assert texts(model, ASKED, GREEDY) == [hosted.ANSWER] * 2
     assert not shown

@@ -106,7 +106,7 @@ def test_a_silent_connection_keeps_nobody_waiting(runs):
     with (
         serving(AnnotationServer(Session(runs, "ada", 3, 0))) as server,
         socket.create_connection(server.server_address[:2]),
-        urlopen(f"{server.url}next", timeout=20) as reply,
+        urlopen(f"{server.url}next", timeout=60) as reply,
     ):
         assert json.loads(reply.read())["of"] == 3
 

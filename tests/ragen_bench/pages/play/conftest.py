@@ -29,7 +29,7 @@ class Client:
         self.server = server
 
     def ask(self, place, message=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.server_port, timeout=60)
         body = None if message is None else json.dumps(message)
         method = "GET" if body is None else "POST"
         connection.request(method, f"/{self.server.word}/{place}", body)

@@ -80,7 +80,7 @@ def test_a_client_that_does_not_read_blocks_nobody():
 
 def test_an_environment_that_dawdles_blocks_nobody():
     reached, go_on, waited = Event(), Event(), []
-    foreign.SLOW[:] = [reached.set, lambda: waited.append(go_on.wait(20))]
+    foreign.SLOW[:] = [reached.set, lambda: waited.append(go_on.wait(60))]
 
     async def slow_and_quick():
         async with beside(f"{foreign.__name__}:foreign/Slow-v0") as url:

@@ -33,6 +33,7 @@ OF_TEXT = {
 def test_pettingzoos_own_tests_pass(id_, n, mode):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of files that earlier tests left open
         api_test(aec_env(id_, n, mode), num_cycles=30)
         seed_test(lambda: aec_env(id_, n, mode, split="val"), num_cycles=30)
         parallel_api_test(parallel_env(id_, n, mode), num_cycles=30)

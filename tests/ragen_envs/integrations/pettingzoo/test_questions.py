@@ -265,6 +265,7 @@ def test_pettingzoos_own_tests_pass(id_, response_format):
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of files that earlier tests left open
         api_test(fresh(), num_cycles=30)
         seed_test(fresh, num_cycles=30)
     assert {str(warning.message) for warning in caught} == OF_TEXT | {OF_NAMES}
