@@ -32,7 +32,8 @@ if sys.version_info >= (3, 13):
 
 
 _WHOLLY_SLOW = re.compile(r"^pytestmark = \[?\s*pytest\.mark\.slow\b", re.MULTILINE)
-_SLOW_WEIGHT = 100
+_WEIGHTS = {"ray": 1000, "vllm": 1000, "slow": 100}
+"""How long a test takes beside one without a marker, roughly."""
 _FAST_IDS = {game.ids[0] for game in GAMES}
 _FAST_IDS_OF_BRIDGES = {"ragen/Bandit-v0", "ragen/Sokoban-v0", "ragen/FrozenLake-v0"}
 
@@ -74,8 +75,8 @@ def _is_of_a_slow_id(item):
 def _schedule(items):
     """Give each file a worker of its own, and let the longest files and groups begin.
 
-    So what a file computes once is not computed in each worker. How long a file takes is guessed by
-    its slow tests; groups begin first, since each holds files that take long.
+    So what a file computes once is not computed in each worker. How long one takes is guessed by
+    its markers; groups begin first, since each holds files that take long.
     """
     weights = Counter()
     group_of, is_group = {}, {}
@@ -85,7 +86,8 @@ def _schedule(items):
         if not mark:
             item.add_marker(pytest.mark.xdist_group(group))
         group_of[item], is_group[group] = group, bool(mark)
-        weights[group] += _SLOW_WEIGHT if item.get_closest_marker("slow") else 1
+        marked = (w for name, w in _WEIGHTS.items() if item.get_closest_marker(name))
+        weights[group] += next(marked, 1)
     items.sort(key=lambda item: (not is_group[group_of[item]], -weights[group_of[item]]))
 
 

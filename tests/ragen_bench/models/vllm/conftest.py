@@ -134,7 +134,7 @@ def port():
     return free_port()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def processes(bundled, folder, model_name, port, tmp_path_factory):
     """All of them, begun at once, since they share the imports of half a minute."""
     programs = {
@@ -149,20 +149,20 @@ def processes(bundled, folder, model_name, port, tmp_path_factory):
     starter.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def answers(processes):
     """What `answers.py` wrote."""
     return json.loads((processes.finish("answers") / "answers.json").read_text())
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def finished(processes):
     """What the command said, and its run directory."""
     place = processes.finish("run")
     return (place / "log").read_text(), place / "run"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def url(processes, port):
     url = f"http://127.0.0.1:{port}/v1"
     wait_until(lambda: serving.is_ready(url) or processes.ended("server"), serving.PATIENCE)

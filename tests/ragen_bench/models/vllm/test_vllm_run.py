@@ -7,7 +7,7 @@ import pytest
 
 from .conftest import command_of
 
-pytestmark = pytest.mark.xdist_group("vllm")
+pytestmark = pytest.mark.xdist_group("verl")  # whose processes fill the memory too
 
 
 def lines(run):
