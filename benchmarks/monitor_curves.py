@@ -15,7 +15,7 @@ from typing import Any
 
 from ragen_starpo.diagnostics.drift import DriftMonitor
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
-from ragen_starpo.recipes.sections import MonitorSettings
+from ragen_starpo.recipes.run_sections import MonitorSettings
 from tests.ragen_starpo.diagnostics import made_curves as made
 
 RUNS = 100

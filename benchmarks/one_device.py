@@ -34,7 +34,7 @@ from ragen_envs.core.instances import RandomStream
 from ragen_starpo.engine.computing import Computing, device_here
 from ragen_starpo.engine.model_memory import measure_model
 from ragen_starpo.engine.worker import Contribution, Critic, Policy
-from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenBatch, TokenTrajectory, Turn, batch_of
 from ragen_starpo.small_model import Shape as SmallShape
 from ragen_starpo.small_model import make_small_model

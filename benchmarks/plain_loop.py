@@ -25,7 +25,7 @@ from ragen_bench.suites import make_env
 from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
 from ragen_starpo.objective import compute_advantages, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import OptimiserSettings
+from ragen_starpo.recipes.run_sections import OptimiserSettings
 from ragen_starpo.rollout.episodes import RolloutSpec
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 

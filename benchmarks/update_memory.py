@@ -31,7 +31,7 @@ from transformers import AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 from ragen_starpo.engine.model_memory import measure_model
 from ragen_starpo.engine.worker import Policy
-from ragen_starpo.recipes.sections import OptimiserSettings
+from ragen_starpo.recipes.run_sections import OptimiserSettings
 from ragen_starpo.rollout.trajectory import Sampled, TokenBatch, TokenTrajectory, Turn, batch_of
 
 VOCABULARY, ROW, SMALL = 151_936, 512, 4

@@ -162,7 +162,6 @@ def _parameters(env: AnyTextEnv, function: Function | TypedFunction) -> Paramete
 
 
 def _hint(env: AnyTextEnv, function: Function) -> object:
-    """Return the type of one action."""
     if not env.has_fixed_actions:
         return str
     [schema] = [s["function"] for s in schemas(env) if s["function"]["name"] == function.name]

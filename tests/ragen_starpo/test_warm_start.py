@@ -11,7 +11,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.loading import load
 from ragen_bench.models.hf.model import HFModel
 from ragen_starpo.local.validation import validate
-from ragen_starpo.recipes.sections import ValidationSettings
+from ragen_starpo.recipes.run_sections import ValidationSettings
 from ragen_starpo.warm_start import Demonstrator, WarmStartSettings, warm_start
 
 MOVES = ("Up", "Right", "Down", "Left")

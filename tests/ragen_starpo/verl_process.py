@@ -3,7 +3,10 @@
 verl has one platform and torch one process group in a process.
 """
 
+import importlib
+import logging
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -11,9 +14,10 @@ import torch
 import torch.distributed
 from torch._C._distributed_c10d import HashStore
 
+from ragen_bench.visible import visible
 from ragen_starpo.cluster.ray_session import environment
 from ragen_starpo.engine.computing import PLAIN
-from ragen_starpo.engine.quiet import import_quietly
+from ragen_starpo.engine.quiet import LOG, prints_logged
 
 # verl reads the address of a rendezvous and writes it back; nothing connects to it.
 ONE_PROCESS = {
@@ -24,6 +28,31 @@ ONE_PROCESS = {
     "MASTER_ADDR": "localhost",
     "MASTER_PORT": "0",
 }
+
+
+_VERL_LEVEL = "VERL_LOGGING_LEVEL"
+
+
+def import_quietly(module: str) -> None:
+    """Import a module of verl, which warns of engines that are not installed and sets up logging.
+
+    Its warnings are logged for debugging, and the root logger is restored. Loggers of verl read
+    their level on import from a variable, which is WARNING here unless the user has set it.
+    """
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    level_before = os.environ.get(_VERL_LEVEL)
+    os.environ.setdefault(_VERL_LEVEL, "WARNING")
+    try:
+        with warnings.catch_warnings(record=True) as caught, prints_logged():
+            importlib.import_module(module)
+    finally:
+        if level_before is None:
+            del os.environ[_VERL_LEVEL]
+        root.handlers[:] = handlers
+        root.setLevel(level)
+    for warning in caught:
+        LOG.debug("%s", visible(str(warning.message)))
 
 
 def prepare():

@@ -26,9 +26,14 @@ if TYPE_CHECKING:
         rloo,
         turn_grpo,
     )
-    from ragen_starpo.algorithms.losses import cispo_loss, kl_penalty, ppo_loss, value_loss
+    from ragen_starpo.algorithms.losses import (
+        cispo_loss,
+        gspo_loss,
+        kl_penalty,
+        ppo_loss,
+        value_loss,
+    )
     from ragen_starpo.algorithms.registry import estimator, filter, loss
-    from ragen_starpo.algorithms.sequence_losses import gspo_loss
     from ragen_starpo.local.train import train
     from ragen_starpo.recipes.recipe import Recipe, read_recipe
 
@@ -39,8 +44,7 @@ _MODULES = {
         *("reinforce_plus_plus_baseline", "rloo", "turn_grpo"),
     ),
     "algorithms.covariance_losses": ("clip_cov_loss", "kl_cov_loss"),
-    "algorithms.losses": ("cispo_loss", "kl_penalty", "ppo_loss", "value_loss"),
-    "algorithms.sequence_losses": ("gspo_loss",),
+    "algorithms.losses": ("cispo_loss", "gspo_loss", "kl_penalty", "ppo_loss", "value_loss"),
     "algorithms.registry": ("estimator", "filter", "loss"),
     "local.train": ("train",),
     "recipes.recipe": ("Recipe", "read_recipe"),

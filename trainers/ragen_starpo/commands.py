@@ -134,7 +134,6 @@ def is_finished(folder: Path) -> bool:
 
 
 def _check_plan(folder: Path, plan: Mapping[str, object]) -> None:
-    """Check that a folder is new or has the same plan."""
     file = folder / PLAN
     if file.exists():
         if read_whole(file) != json.loads(json.dumps(plan)):

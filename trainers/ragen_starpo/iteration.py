@@ -62,7 +62,7 @@ class Rollouts:
     """The rollouts of an iteration: those `played`, without failed groups, and those `kept`.
 
     Both are by group and rollout. `error` is that of the first episode that failed, `replaced`
-    the number of groups that others have replaced, see `ragen_starpo.rollout.refills`.
+    the number of groups that others have replaced, see `ragen_starpo.rollout.episodes`.
     """
 
     played: list[TokenTrajectory]
@@ -166,13 +166,8 @@ def run_iteration(
         with clock.measure("updates"):
             weighted, weighing = weigh_groups(recipe.filter, kept)
             batch = batch_of(scale_rewards(weighted, scales), driver.pad)
-            mini = mini_batches(
-                batch.count,
-                number,
-                size=recipe.mini_batch,
-                passes=settings.updates,
-                seed=recipe.seed,
-            )
+            of_run = {"size": recipe.mini_batch, "seed": recipe.seed}
+            mini = mini_batches(batch.count, number, passes=settings.updates, **of_run)
             steps = [batch.rows_of(trajectories) for trajectories in mini]
             models = driver.load(rollouts, batch, steps)
             metrics |= update_models(recipe, number, batch, steps, models, metrics["filter/kept"])

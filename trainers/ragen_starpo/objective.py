@@ -19,7 +19,11 @@ from ragen_starpo.algorithms.losses import MAX_LOG_RATIO, compute_log_ratio, kl_
 from ragen_starpo.algorithms.masked import masked_mean, trajectory_sums
 from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
 from ragen_starpo.engine.worker import Contribution
-from ragen_starpo.recipes.sections import AdvantageSettings, CorrectionSettings, LossSettings
+from ragen_starpo.recipes.sections import (
+    AdvantageSettings,
+    CorrectionSettings,
+    LossSettings,
+)
 from ragen_starpo.rollout.trajectory import TokenBatch
 
 REFERENCE, CORRECTION = "reference", "correction"

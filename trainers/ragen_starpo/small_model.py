@@ -161,7 +161,6 @@ def _make_tokenizer(thinks: bool, bandit: bool) -> PreTrainedTokenizerFast:
 
 
 def _corpus() -> list[str]:
-    """Return observations and responses of a random player on train instances."""
     texts = []
     for name in _BOARDS:
         env = make_env(name, "train", "answer")

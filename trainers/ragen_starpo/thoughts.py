@@ -68,7 +68,6 @@ def _nearest(place: Square, squares: frozenset[Square]) -> Square:
 
 
 def _sentence(fact: _Fact, wording: int) -> str:
-    """Return a fact as a sentence with a trailing space."""
     turned = wording == _TURNED
     thing, other = (fact.other, fact.thing) if turned else (fact.thing, fact.other)
     down, right = (-part if turned else part for part in fact.offset)

@@ -25,7 +25,7 @@ from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.engine.worker import Contribution, Policy
 from ragen_starpo.local.validation import validate
 from ragen_starpo.made_folder import MadeFolder, recorded_setting
-from ragen_starpo.recipes.sections import OptimiserSettings, ValidationSettings
+from ragen_starpo.recipes.run_sections import OptimiserSettings, ValidationSettings
 from ragen_starpo.rollout.environment_loop import ChatTokens, TokenEpisode
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, batch_of
 from ragen_starpo.thoughts import write_thought
@@ -160,21 +160,14 @@ def warm_start(
 def _validate(
     settings: WarmStartSettings, policy: Policy, target: MadeFolder, best: float, day: str | None
 ) -> float:
-    """Return held-out success, and save the model if it is better than `best`."""
     with TemporaryDirectory() as scratch:
         latest = Path(scratch) / "latest"
         policy.save(latest)
         validation = ValidationSettings(
             instances=settings.val_instances, temperature=settings.val_temperature
         )
-        success = validate(
-            latest,
-            settings.envs,
-            settings.response_format,
-            settings.max_tokens,
-            validation,
-            day=day,
-        )["success"]
+        form, length = settings.response_format, settings.max_tokens
+        success = validate(latest, settings.envs, form, length, validation, day=day)["success"]
     if success > best:
         _save(policy, target)
     return success

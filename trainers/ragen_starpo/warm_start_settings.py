@@ -45,23 +45,18 @@ class WarmStartSettings:
 
         if self.player not in PLAYERS:
             raise unknown("player", self.player, PLAYERS)
-        for name in ("episodes", "epochs", "batch", "micro_batch", "max_tokens"):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not 0 <= self.seed < 1 << 30:
-            raise UserError(f"seed must be at least 0 and below 2**30, got {self.seed}")
-        if not 1 <= self.val_instances <= HELD_OUT_SIZE:
-            raise UserError(
-                f"val_instances must be from 1 to {HELD_OUT_SIZE}, got {self.val_instances}"
-            )
-        if self.validate_every < 0:
-            raise UserError(f"validate_every must be at least 0, got {self.validate_every}")
-        if not 0 < self.learning_rate < math.inf:
-            raise UserError(f"learning_rate must be positive and finite, got {self.learning_rate}")
-        if not 0 <= self.val_temperature < math.inf:
-            raise UserError(
-                f"val_temperature must be at least 0 and finite, got {self.val_temperature}"
-            )
+        counts = ("episodes", "epochs", "batch", "micro_batch", "max_tokens")
+        held_out = 1 <= self.val_instances <= HELD_OUT_SIZE
+        for name, is_valid, bounds in (
+            *((name, getattr(self, name) >= 1, "at least 1") for name in counts),
+            ("seed", 0 <= self.seed < 1 << 30, "at least 0 and below 2**30"),
+            ("val_instances", held_out, f"from 1 to {HELD_OUT_SIZE}"),
+            ("validate_every", self.validate_every >= 0, "at least 0"),
+            ("learning_rate", 0 < self.learning_rate < math.inf, "positive and finite"),
+            ("val_temperature", 0 <= self.val_temperature < math.inf, "at least 0 and finite"),
+        ):
+            if not is_valid:
+                raise UserError(f"{name} must be {bounds}, got {getattr(self, name)}")
 
     @property
     def steps(self) -> int:

@@ -40,7 +40,6 @@ class CountdownFailures(FailureLabeler):
 
 
 def _is_one_step_short(result: Result, target: int) -> bool:
-    """Return whether one operation on the value and an unused number gives the target."""
     if result.value is None:
         return False
     a = Fraction(result.value)

@@ -54,7 +54,6 @@ _MIRRORED: _Cycles = (
 
 
 def _sources(cycles: _Cycles) -> tuple[int, ...]:
-    """Return the place from which each sticker comes."""
     sources = list(range(24))
     for cycle in cycles:
         for i, place in enumerate(cycle):

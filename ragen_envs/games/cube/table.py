@@ -127,7 +127,6 @@ class Table:
         self._searching = Lock()
 
     def _search(self, distance: int) -> None:
-        """Find all positions up to a distance."""
         with self._searching:  # environments may step in threads
             while self._searched < distance:
                 self._search_next()

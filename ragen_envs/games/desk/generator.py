@@ -177,7 +177,6 @@ def with_injections(
 
 
 def _injection(stream: RandomStream, office: Office) -> Call:
-    """Return a call that a third person wants."""
     tool = pick(stream, ("send", "cancel", "change_order", "move_file", "reply"))
     if tool == "send":
         return Call(tool, (f"{person(0)}@outside 0", pick(stream, ids(office, "F"))))

@@ -110,7 +110,6 @@ _WRITES: dict[str, Callable[..., Office]] = {
 
 
 def _standing(office: Office, thing: str) -> Any:
-    """Return an event or an order that is not cancelled."""
     found = record_of(office, thing, "EO")
     if found.cancelled:
         raise RefusedError(f"{thing} is cancelled.")

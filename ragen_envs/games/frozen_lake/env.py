@@ -154,7 +154,6 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
         return self._actions
 
     def _slips(self, count: int) -> list[int]:
-        """Return by how many quarter turns the first actions of this rollout slip."""
         slip = self.variant.slip
         turns = slip.turns
         return [turns[roll] for roll in self.make_noise_stream().rolls(slip.total, count)]

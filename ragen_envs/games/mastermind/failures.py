@@ -29,7 +29,6 @@ class MastermindFailures(FailureLabeler):
 
 
 def _cause(every: Codes, step: FinishedTurn) -> str | None:
-    """Return why a turn lowered the chance of success; None if it did not."""
     best = solver(every.pegs)
     codes, guesses = every.members(step.before), min(step.turns_left, step.actions_left)
     most = best.best(codes, guesses).found

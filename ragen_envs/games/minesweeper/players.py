@@ -134,7 +134,6 @@ class Solver(Player[Knowledge]):
         }
 
     def _count_wins(self, knowledge: Knowledge) -> int:
-        """Return the number of layouts that the best play wins."""
         if len(knowledge.layouts) == 1:
             return 1
         key = knowledge.opened, knowledge.layouts[0]

@@ -72,7 +72,6 @@ def read_reply(body: str, question: str, word: str) -> Reply:
 
 
 def _repeats(answer: Answer, rest: str, question: str, word: str) -> bool:
-    """Return whether the words after a reply repeat it."""
     repeated, words = rest.split(" "), _words(question.lower())
     if any(_negates(each) or each in _NEGATIVE for each in words):
         return False

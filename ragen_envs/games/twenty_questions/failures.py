@@ -39,7 +39,6 @@ class TwentyQuestionsFailures(FailureLabeler):
 
 
 def _is_ruled_out(step: FinishedTurn) -> bool:
-    """Return whether the word of a guess disagrees with a reply before it."""
     knowledge = load()
     # A word outside the knowledge cannot disagree.
     word = knowledge.concepts.get(step.after[-1].form.name)

@@ -164,7 +164,6 @@ def say(form: Form, knowledge: Knowledge) -> str:
 
 
 def _say_known(form: Known, knowledge: Knowledge) -> str:
-    """Return the question of the knowledge or of a noun."""
     match form:
         case IsKind(kind):
             return knowledge.kinds[kind].ask

@@ -173,7 +173,6 @@ class TwoPlayerQuestionsEnv(TwentyQuestionsEnv, TwoPlayerEnv):
         return super()._reply(form) if isinstance(form, Guess) else self._given
 
     def _seat_for(self, answer: str) -> AnswererSeat | None:
-        """Return the seat for the question in a response, None without a question."""
         # Understand a question once, though opponent_reads and step_with both need it.
         if self._waiting is not None and self._waiting[0] == answer:
             return self._waiting[1]

@@ -82,7 +82,6 @@ def public_shop(where: str, compat: bool = False) -> Shop:
 
 
 def _texts(product: Product) -> Iterator[str]:
-    """Yield the texts that the pages of a product may show."""
     yield from (product.title, product.description, *product.bullets, *product.attributes)
     for name, values in product.options:
         yield from (name, *values)

@@ -122,7 +122,6 @@ def _button(label: str) -> Part:
 
 
 def _line(text: str) -> str:
-    """Return a text in one line, shortened if necessary."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_TEXT else f"{line[: LONGEST_TEXT - 3]}..."
 

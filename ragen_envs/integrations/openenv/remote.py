@@ -120,7 +120,6 @@ class RemoteEnv(gymnasium.Env[str, str]):
         return self._client
 
     def _read(self, observation: object) -> tuple[str, Info]:
-        """Return the text of an observation, and the rest of it."""
         fields = dict(observation) if isinstance(observation, dict) else {}
         text = fields.pop(self._keys[0], None)
         if not isinstance(text, str):

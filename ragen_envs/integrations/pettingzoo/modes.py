@@ -79,7 +79,6 @@ class _SharedEpisode(MultiAgentBase):
         return {agent: info.copy() for agent, info in self._infos.items()}
 
     def _mark_read(self, agents: Sequence[str]) -> None:
-        """Record that these agents respond now, after reading all news so far."""
         self._read_count.update(dict.fromkeys(agents, len(self._news)))
 
     def _respond(self, agent: str, response: str) -> float:
@@ -256,7 +255,6 @@ class DuelEnv(MultiAgentBase, ParallelEnv[str, Observation, str]):  # type: igno
         return "\n\n".join(f"{agent}:\n{copy.render()}" for agent, copy in self._copies.items())
 
     def _finish(self) -> str:
-        """End the episode, and return the result as text."""
         returns = {agent: points / 100 for agent, points in self._points.items()}
         winner = find_winner(self._points)
         for info in self._infos.values():

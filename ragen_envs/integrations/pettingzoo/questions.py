@@ -101,7 +101,6 @@ class QuestionsEnv(TurnsEnv):
         return {ASKER: points, ANSWERER: self._env.variant.win * self._info["success"]}
 
     def _reply(self, text: str) -> dict[str, int]:
-        """Take the answerer's reply, and run the pending turn."""
         assert self.seat is not None
         reply, format_is_valid, is_example = self.seat.read(text)
         self.seat = None

@@ -218,7 +218,6 @@ class TasksetEnv(gymnasium.Env[str, str]):
         return request
 
     def _read_trace(self) -> vf.Trace:
-        """Return the trace of the finished episode."""
         assert self._episode is not None
         episode = self._episode.result()
         if not episode.ok:

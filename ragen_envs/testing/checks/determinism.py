@@ -203,7 +203,6 @@ def _difference(
 
 
 def _instances_of_split(subject: Subject, split: str) -> list[Hashable]:
-    """Return the canonical instance of each seed of a split."""
     seeds = range(subject.held_out.get(split, subject.split_seeds))
     with Player(subject.splits[split]) as player:
         return [instance_of(subject, player, seed) for seed in seeds]

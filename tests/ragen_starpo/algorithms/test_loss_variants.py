@@ -10,9 +10,8 @@ from verl.trainer.ppo import core_algos
 from verl.workers.config import ActorConfig, PolicyLossConfig
 
 from ragen_starpo.algorithms.covariance_losses import choose_lowest
-from ragen_starpo.algorithms.losses import ppo_loss
+from ragen_starpo.algorithms.losses import gspo_loss, mean_over_sequences, ppo_loss
 from ragen_starpo.algorithms.registry import LOSSES
-from ragen_starpo.algorithms.sequence_losses import gspo_loss, mean_over_sequences
 from ragen_starpo.objective import policy_contribution
 from ragen_starpo.recipes.sections import LossSettings
 from tests.ragen_starpo.algorithms.batches import batches

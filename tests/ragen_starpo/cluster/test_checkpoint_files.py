@@ -12,7 +12,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.cluster import ahead
 from ragen_starpo.cluster.learner import QueuedRollouts
-from ragen_starpo.recipes.sections import LoraSettings
+from ragen_starpo.recipes.run_sections import LoraSettings
 from tests.ragen_starpo.engine.batches import columns, token_batch
 from tests.ragen_starpo.engine.conftest import tied_dir  # noqa: F401
 from tests.ragen_starpo.engine.test_policy import SETTINGS, TEMPERATURE, loss_of_rows

@@ -5,7 +5,7 @@ from verl.utils.config import omega_conf_to_dataclass
 
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 
 from .test_runs import SETTINGS
 

@@ -7,7 +7,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.worker import Critic, Policy
-from ragen_starpo.recipes.sections import LoraSettings
+from ragen_starpo.recipes.run_sections import LoraSettings
 from tests.ragen_starpo.engine.batches import columns, token_batch
 from tests.ragen_starpo.engine.conftest import model_dir, tied_dir  # noqa: F401
 from tests.ragen_starpo.engine.test_policy import (

@@ -9,7 +9,7 @@ from verl.utils.config import omega_conf_to_dataclass
 
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
 from tests.ragen_starpo.verl_process import VerlModel
 

@@ -14,7 +14,7 @@ from ragen_starpo.cluster.ray_session import (
     ray_session,
     run_variables,
 )
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 
 
 @pytest.fixture

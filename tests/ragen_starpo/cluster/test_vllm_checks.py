@@ -9,7 +9,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.cluster.vllm_checks import check_attention, check_gpus
 from ragen_starpo.engine import device_memory
 from ragen_starpo.engine.device_memory import Gpu, find_gpus
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import asdict
 from pathlib import Path
 
-from ragen_starpo.recipes.sections import MonitorSettings
+from ragen_starpo.recipes.run_sections import MonitorSettings
 
 PAGE = Path(__file__).parents[3] / "docs/diagnostics.md"
 

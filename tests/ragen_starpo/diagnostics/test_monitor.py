@@ -14,7 +14,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
 from ragen_starpo.diagnostics.thoughts import measure_information
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.recipes.sections import MonitorSettings
+from ragen_starpo.recipes.run_sections import MonitorSettings
 from tests.cases import examples
 from tests.ragen_starpo.diagnostics.made_curves import (
     FIGURES,

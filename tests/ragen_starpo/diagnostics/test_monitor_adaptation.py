@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, TrapWarning, adapt
-from ragen_starpo.recipes.sections import MonitorSettings
+from ragen_starpo.recipes.run_sections import MonitorSettings
 
 BEFORE = AdaptableSettings(temperature=0.8, updates=4)
 

@@ -15,7 +15,7 @@ from ragen_bench.errors import UserError
 from ragen_starpo.engine.adapters import check_adapters
 from ragen_starpo.engine.worker import Critic, Policy
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import VOCABULARY, plain_log_probs, token_batch
 
 SETTINGS = OptimiserSettings(learning_rate=3e-2)

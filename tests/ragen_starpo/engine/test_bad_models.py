@@ -6,7 +6,7 @@ from safetensors.torch import load_file, save_file
 
 from ragen_bench.errors import UserError
 from ragen_starpo.engine.worker import Critic, Policy, Reference
-from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM
 
 from ragen_bench.errors import UserError
 from ragen_starpo.engine.worker import Critic, Policy
-from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_log_probs, token_batch
 from tests.ragen_starpo.engine.conftest import write
 from tests.ragen_starpo.files import Planted, assert_one_line, spoil, spoil_json

@@ -5,7 +5,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_starpo.engine.computing import check_devices, check_one_process
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 
 
 def test_a_gpu_recipe_needs_gpus(monkeypatch):

@@ -4,7 +4,7 @@ import torch
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.losses import value_loss
 from ragen_starpo.engine.worker import Critic
-from ragen_starpo.recipes.sections import OptimiserSettings
+from ragen_starpo.recipes.run_sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import plain_critic, plain_values, token_batch
 
 pytestmark = pytest.mark.slow

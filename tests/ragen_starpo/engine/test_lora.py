@@ -3,7 +3,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from ragen_starpo.engine.worker import Critic, Policy
-from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 from tests.ragen_starpo.engine.batches import (
     plain_critic,
     plain_log_probs,

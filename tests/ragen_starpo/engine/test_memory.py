@@ -18,7 +18,7 @@ from ragen_starpo.engine.output_layer import OutputLayer
 from ragen_starpo.local.full_memory import explain_memory
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.recipes.recipe import read_recipe, recipe_of
-from ragen_starpo.recipes.sections import LoraSettings
+from ragen_starpo.recipes.run_sections import LoraSettings
 
 pytestmark = pytest.mark.slow
 

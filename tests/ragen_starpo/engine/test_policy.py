@@ -11,7 +11,7 @@ from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.losses import ppo_loss
 from ragen_starpo.algorithms.masked import masked_mean
 from ragen_starpo.engine.worker import Policy, Reference
-from ragen_starpo.recipes.sections import OptimiserSettings
+from ragen_starpo.recipes.run_sections import OptimiserSettings
 from tests.ragen_starpo.engine.batches import columns, plain_log_probs, token_batch
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ FRESH = """
 import logging, os, sys
 from pathlib import Path
 from ragen_starpo.engine.worker import Critic, Policy
-from ragen_starpo.recipes.sections import OptimiserSettings
+from ragen_starpo.recipes.run_sections import OptimiserSettings
 assert "transformers.models" not in sys.modules
 from tests.ragen_starpo.engine.batches import token_batch
 logging.basicConfig(level=logging.INFO)

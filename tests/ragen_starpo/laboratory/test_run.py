@@ -6,9 +6,8 @@ import torch
 
 from ragen_starpo.laboratory import run
 from ragen_starpo.laboratory.games import find_game
-from ragen_starpo.laboratory.groups import replace_groups
 from ragen_starpo.laboratory.model import StackedModel
-from ragen_starpo.laboratory.rollouts import Chances, play
+from ragen_starpo.laboratory.rollouts import Chances, play, replace_groups
 from ragen_starpo.laboratory.warm_start import WarmStart
 from ragen_starpo.studies.definition import Task
 

@@ -1,9 +1,11 @@
 """A seed of the laboratory is what `ragen-train local` computes with its weights and rollouts."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pytest
 import torch
+from torch import Tensor
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from ragen_envs.core.budget import Budget
@@ -13,7 +15,7 @@ from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.iteration import update_models
 from ragen_starpo.laboratory.lake import LakeGame
 from ragen_starpo.laboratory.learning import Learner, keep_groups
-from ragen_starpo.laboratory.model import StackedModel, stack_weights
+from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, play
 from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import read_recipe
@@ -22,6 +24,32 @@ from ragen_starpo.small_model import Shape
 
 SEEDS, GROUPS, SAMPLES = 3, 4, 6
 SHAPE = Shape(width=32, layers=2, heads=2, hidden=64)
+
+
+def stack_weights(models: Sequence[Mapping[str, Tensor]], layers: int) -> Weights:
+    """Return the weights of Qwen2 models, given as the state dictionaries of transformers."""
+    one_by_one = [_from_qwen2(state, layers) for state in models]
+    return {name: torch.stack([one[name] for one in one_by_one]) for name in one_by_one[0]}
+
+
+def _from_qwen2(state: Mapping[str, Tensor], layers: int) -> Weights:
+    weights = {"embed": state["model.embed_tokens.weight"], "norm": state["model.norm.weight"]}
+    for i in range(layers):
+
+        def read(name: str, prefix: str = f"model.layers.{i}") -> Tensor:
+            return state[f"{prefix}.{name}"]
+
+        projections = [f"self_attn.{one}_proj" for one in "qkv"]
+        weights |= {
+            f"norm1.{i}": read("input_layernorm.weight"),
+            f"norm2.{i}": read("post_attention_layernorm.weight"),
+            f"qkv.{i}": torch.cat([read(f"{name}.weight") for name in projections]).T,
+            f"bias.{i}": torch.cat([read(f"{name}.bias") for name in projections]),
+            f"out.{i}": read("self_attn.o_proj.weight").T,
+            f"up.{i}": torch.cat([read(f"mlp.{one}_proj.weight") for one in ("gate", "up")]).T,
+            f"down.{i}": read("mlp.down_proj.weight").T,
+        }
+    return {name: weight.detach().float().contiguous() for name, weight in weights.items()}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.cli import main as bench
 from ragen_starpo.local.validation import validate
-from ragen_starpo.recipes.sections import ValidationSettings
+from ragen_starpo.recipes.run_sections import ValidationSettings
 from ragen_starpo.warm_start import WarmStartSettings, warm_start
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.suites import make_env
 from ragen_envs.core.budget import Budget
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.recipes.sections import EnvironmentSettings
+from ragen_starpo.recipes.run_sections import EnvironmentSettings
 from ragen_starpo.rollout.episodes import training_env, training_pool
 
 

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragen_starpo.recipes.recipe import recipe_of
-from ragen_starpo.rollout.episodes import rollout_specs
-from ragen_starpo.rollout.refills import Refills
+from ragen_starpo.rollout.episodes import Refills, rollout_specs
 from ragen_starpo.warm_start import FIRST_INDEX
 from tests.ragen_starpo.rollout.test_selection import group
 

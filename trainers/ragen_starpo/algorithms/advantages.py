@@ -8,19 +8,14 @@ so `torch.vmap` can run an estimator for many seeds at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
 from ragen_starpo.algorithms.group_advantages import grpo, spread_turns
+from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 from ragen_starpo.algorithms.masked import masked_whiten
 from ragen_starpo.algorithms.registry import estimator
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-else:
-    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
 Fraction: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
@@ -37,15 +32,7 @@ def token_gae(
 ) -> tuple[Tensor, Tensor]:
     """Generalised advantage estimation over the sampled tokens (Schulman et al. 2016, eq. 16).
 
-    Args:
-        rewards: Rewards of tokens, 0 on most.
-        values: The critic's values.
-        mask: 1 on sampled tokens.
-        gamma: Discount per token.
-        lam: The lambda of GAE, the weight of longer returns.
-
-    Returns:
-        Advantages, whitened over all sampled tokens, and returns for the critic.
+    Returns advantages, whitened over all sampled tokens, and returns for the critic.
     """
     advantages = _gae(rewards, values, mask.bool(), gamma, lam, _no_ends(mask))
     return masked_whiten(advantages, mask), advantages + values
@@ -72,20 +59,8 @@ def bi_level_gae(
 
     First, the last tokens of turns are the steps of a short episode, discounted with `gamma_turn`.
     Then the tokens of each turn are an episode with one reward: the turn's return, on its last
-    token.
-
-    Args:
-        rewards: Rewards of tokens; each turn's on its last token.
-        values: The critic's values.
-        mask: 1 on sampled tokens.
-        ends: 1 on each turn's last sampled token, see `find_turn_ends`. Rewards do not show them,
-            since a turn's reward may be 0.
-        gamma_turn: Discount per turn.
-        gamma: Discount per token.
-        lam: The lambda of GAE at both levels.
-
-    Returns:
-        Advantages, whitened over all sampled tokens, and returns for the critic.
+    token. `ends` are those of `find_turn_ends`, as a turn's reward may be 0; `lam` is that of both
+    levels. Returns advantages, whitened over all sampled tokens, and returns for the critic.
     """
     ends = ends.bool() & mask.bool()
     turn_advantages = _gae(rewards, values, ends, gamma_turn, lam, _no_ends(mask))
@@ -104,13 +79,7 @@ def bi_level_gae(
 def reinforce_plus_plus(rewards: Tensor, mask: Tensor, gamma: float = 1.0) -> tuple[Tensor, Tensor]:
     """Discounted returns of tokens, whitened over the batch (REINFORCE++, arXiv 2501.03262).
 
-    Args:
-        rewards: Rewards of tokens, minus a KL penalty if there is one.
-        mask: 1 on sampled tokens.
-        gamma: Discount per token.
-
-    Returns:
-        Advantages and returns.
+    Rewards are minus a KL penalty if there is one. Returns advantages and returns.
     """
     returns = _gae(rewards, torch.zeros_like(rewards), mask.bool(), gamma, 1.0, _no_ends(mask))
     return masked_whiten(returns, mask), returns
@@ -137,19 +106,7 @@ def hybrid(
     (1 - w) GAE + w (R - mean R), whitened over the batch. With gamma and lambda 1 that is one
     return minus a mixed baseline: (1 - w) times the critic's value plus w times the group's mean.
     `gae` has w = 0, and `reinforce-plus-plus-baseline` w = 1. A group of one keeps its return.
-
-    Args:
-        rewards: Rewards of tokens, 0 on most.
-        values: The critic's values.
-        mask: 1 on sampled tokens.
-        scores: (trajectories,) returns.
-        groups: (trajectories,) number of the instance.
-        gamma: Discount per token.
-        lam: The lambda of GAE.
-        group_weight: The weight w of the group's mean, from 0 to 1.
-
-    Returns:
-        Advantages, whitened over all sampled tokens, and returns for the critic.
+    `group_weight` is w. Also returns the returns for the critic.
     """
     advantages = _gae(rewards, values, mask.bool(), gamma, lam, _no_ends(mask))
     relative = grpo(scores, groups, mask, normalize_std=False)
@@ -169,18 +126,8 @@ def find_turn_ends(turns: Tensor, mask: Tensor) -> Tensor:
 
 
 def place_on_turn_ends(turn_rewards: Tensor, turns: Tensor, mask: Tensor) -> Tensor:
-    """Place each turn's reward on its last sampled token: turn-wise credit.
-
-    Args:
-        turn_rewards: (trajectories, turns) rewards.
-        turns: Turn of each token, from 0.
-        mask: 1 on sampled tokens.
-
-    Returns:
-        (trajectories, tokens) rewards, 0 on all other tokens.
-    """
-    ends = find_turn_ends(turns, mask)
-    return spread_turns(turn_rewards, turns, ends)
+    """Place each turn's reward on its last sampled token: turn-wise credit."""
+    return spread_turns(turn_rewards, turns, find_turn_ends(turns, mask))
 
 
 def place_on_last_token(scores: Tensor, mask: Tensor) -> Tensor:

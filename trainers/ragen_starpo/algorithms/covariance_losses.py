@@ -9,19 +9,14 @@ Shapes as in `losses`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, Field
 
+from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 from ragen_starpo.algorithms.losses import clip_surrogate, compute_log_ratio
 from ragen_starpo.algorithms.masked import masked_mean
 from ragen_starpo.algorithms.registry import loss
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-else:
-    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
 
 def _check_bounds(given: tuple[float, float]) -> tuple[float, float]:
@@ -53,20 +48,9 @@ def clip_cov_loss(  # noqa: PLR0913, PLR0917  # each setting is one
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Compute the clipped loss, without a gradient on some tokens of high covariance.
 
-    Args:
-        log_probs: Log-probabilities of the sampled tokens under the policy in training.
-        old_log_probs: Log-probabilities under the policy that sampled them.
-        advantages: Advantages of the tokens.
-        mask: 1 on sampled tokens.
-        noise: Random numbers. The tokens with the lowest are chosen.
-        clip_low: The ratio's gradient ends below 1 - clip_low.
-        clip_high: The ratio's gradient ends above 1 + clip_high.
-        fraction: Largest fraction of the sampled tokens to choose, at least one token.
-        bounds: Bounds of the covariance of a chosen token, whose ratio is not clipped either.
-
-    Returns:
-        The losses, and the fractions of sampled tokens whose gradient the clip range ended,
-        `clip_fraction`, and which were chosen, `covariance_fraction`.
+    The tokens with the lowest `noise` are chosen: at most a `fraction` of the sampled tokens, but
+    at least one, with a covariance within `bounds` and a ratio that is not clipped. Metrics are the
+    fractions of sampled tokens whose gradient the clip range ended, and which were chosen.
     """
     ratio = torch.exp(compute_log_ratio(log_probs, old_log_probs, mask))
     losses, is_clipped = clip_surrogate(ratio, advantages, clip_low, clip_high)
@@ -95,16 +79,8 @@ def kl_cov_loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Compute the surrogate loss, not clipped, with a KL penalty on tokens of high covariance.
 
-    Args:
-        log_probs: Log-probabilities of the sampled tokens under the policy in training.
-        old_log_probs: Log-probabilities under the policy that sampled them.
-        advantages: Advantages of the tokens.
-        mask: 1 on sampled tokens.
-        fraction: Fraction of the sampled tokens with a penalty, at least one token.
-        weight: Weight of the penalty, the absolute log-ratio of probabilities.
-
-    Returns:
-        The losses, and `covariance_fraction`, the fraction of sampled tokens with a penalty.
+    A `fraction` of the sampled tokens, at least one, has the absolute log-ratio of probabilities as
+    penalty, times `weight`. The metric is the fraction of sampled tokens with a penalty.
     """
     log_ratio = compute_log_ratio(log_probs, old_log_probs, mask)
     covariance = find_covariance(log_probs, advantages, mask)

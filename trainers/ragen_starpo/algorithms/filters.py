@@ -8,24 +8,15 @@ deviation of each group's returns. All filters but `all` drop groups whose `stds
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 from ragen_starpo.algorithms.registry import filter as group_filter
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-else:
-    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
 Keep = Literal["largest", "smallest"]
 
 
-@group_filter(
-    "all",
-    compares_returns=False,
-    formula="every group",
-)
+@group_filter("all", compares_returns=False, formula="every group")
 def keep_all(scores: Tensor) -> Tensor:
     """Keep every group."""
     return torch.ones_like(scores, dtype=torch.bool)
@@ -48,16 +39,7 @@ def top_k_limit(count: int, amount: float, groups: int | None) -> int:
 def top_k(
     scores: Tensor, stds: Tensor, amount: float, groups: int | None, keep: Keep, eps: float
 ) -> Tensor:
-    """Keep a fixed number or fraction of groups (StarPO-S, arXiv 2504.20073, section 4.2).
-
-    Args:
-        scores: (groups,) scores.
-        stds: (groups,) standard deviations of returns.
-        amount: Fraction of the groups.
-        groups: Number of groups, which replaces the fraction; None for the fraction.
-        keep: Keep the largest or the smallest scores.
-        eps: Lower bound of the standard deviation.
-    """
+    """Keep a fixed number or fraction of groups (StarPO-S, arXiv 2504.20073, section 4.2)."""
     return _mark(_rank(scores, stds, keep, eps)[: top_k_limit(len(scores), amount, groups)], scores)
 
 
@@ -70,25 +52,12 @@ def top_k(
 def top_p(
     scores: Tensor, stds: Tensor, amount: float, keep: Keep, slack: float, eps: float
 ) -> Tensor:
-    """Keep the fewest groups whose scores reach a fraction of their sum (RAGEN-2, 2604.06268).
-
-    Args:
-        scores: (groups,) scores.
-        stds: (groups,) standard deviations of returns.
-        amount: Fraction of the sum.
-        keep: Begin with the largest or the smallest scores.
-        slack: Subtracted from the sum to reach.
-        eps: Lower bound of the standard deviation.
-    """
+    """Keep the fewest groups whose scores reach a fraction of their sum (RAGEN-2, 2604.06268)."""
     order = _rank(scores, stds, keep, eps)
     return _mark(order[: _nucleus(scores[order], amount, slack)], scores)
 
 
-@group_filter(
-    "top-p-softmax",
-    formula="top-p by the softmax of the scores",
-    paper="2604.06268",
-)
+@group_filter("top-p-softmax", formula="top-p by the softmax of the scores", paper="2604.06268")
 def top_p_softmax(
     scores: Tensor, stds: Tensor, amount: float, keep: Keep, slack: float, eps: float
 ) -> Tensor:
@@ -132,7 +101,6 @@ def _nucleus(weights: Tensor, amount: float, slack: float) -> int:
 
 
 def _mark(kept: Tensor, scores: Tensor) -> Tensor:
-    """Return (groups,) True at the indices `kept`."""
     marks = torch.zeros_like(scores, dtype=torch.bool)
     marks[kept] = True
     return marks

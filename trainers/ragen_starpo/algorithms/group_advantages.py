@@ -6,10 +6,11 @@ and advantages are 0 where returns differ by rounding alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
+from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 from ragen_starpo.algorithms.masked import (
     center_in_groups,
     group_sizes,
@@ -18,12 +19,6 @@ from ragen_starpo.algorithms.masked import (
     masked_whiten,
 )
 from ragen_starpo.algorithms.registry import estimator
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-else:
-    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
 Weight: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -40,18 +35,12 @@ def grpo(
 ) -> Tensor:
     """Returns relative to the group's mean (GRPO, arXiv 2402.03300, section 4.1).
 
-    A group of one keeps its return.
-
-    Args:
-        scores: (trajectories,) returns.
-        groups: (trajectories,) number of the instance.
-        mask: 1 on sampled tokens.
-        normalize_std: Divide advantages by the group's standard deviation.
-        eps: Added to the standard deviation.
+    With `normalize_std` they are divided by the group's standard deviation plus `eps`. A group of
+    one keeps its return.
     """
-    is_alone = _is_alone(groups)
+    index, count = group_slots(groups)
     advantages = torch.where(
-        is_alone,
+        (group_sizes(index, count) == 1)[index],
         scores.double() / (1 + eps if normalize_std else 1),
         _compare(scores, groups, normalize_std, eps),
     )
@@ -84,11 +73,6 @@ def rloo(scores: Tensor, groups: Tensor, mask: Tensor) -> Tensor:
     """Returns minus the mean return of the other rollouts (RLOO, arXiv 2402.14740, section 3).
 
     A group of one keeps its return.
-
-    Args:
-        scores: (trajectories,) returns.
-        groups: (trajectories,) number of the instance.
-        mask: 1 on sampled tokens.
     """
     index, count = group_slots(groups)
     size = group_sizes(index, count)[index]
@@ -107,11 +91,6 @@ def reinforce_plus_plus_baseline(scores: Tensor, groups: Tensor, mask: Tensor) -
     """Returns minus the group's mean, whitened over the batch's tokens (arXiv 2501.03262).
 
     A group of one keeps its return before whitening.
-
-    Args:
-        scores: (trajectories,) returns.
-        groups: (trajectories,) number of the instance.
-        mask: 1 on sampled tokens.
     """
     return masked_whiten(grpo(scores, groups, mask, normalize_std=False), mask)
 
@@ -140,20 +119,8 @@ def gigpo(  # noqa: PLR0913  # all are given by name
 
     A = A_episode + w A_step. A_episode is that of `grpo`. A_step compares R_t, the rewards from
     turn t on discounted with `gamma_turn`, with those of all turns of the group that began in the
-    same state, in any rollout and at any time. It is 0 for a state that occurs once.
-
-    Args:
-        scores: (trajectories,) returns.
-        groups: (trajectories,) number of the instance.
-        mask: 1 on sampled tokens.
-        turns: Turn of each token, from 0.
-        turn_rewards: (trajectories, turns) rewards, 0 after the last turn.
-        states: (trajectories, turns) number of the state that each turn began in, which no two
-            groups share; -1 after the last turn.
-        gamma_turn: Discount per turn, 0.95 in the paper.
-        step_weight: The weight w.
-        normalize_std: Divide both terms by their group's standard deviation.
-        eps: Added to the standard deviations.
+    same state, in any rollout and at any time. It is 0 for a state that occurs once. `step_weight`
+    is w, and `gamma_turn` is 0.95 in the paper.
     """
     returns = _discounted(turn_rewards.double(), gamma_turn)
     steps = _compare(returns.flatten(), states.flatten(), normalize_std, eps).view(states.shape)
@@ -183,17 +150,7 @@ def turn_grpo(
 
     A = A_outcome + w A_turn before a trajectory's last turn, and A_outcome in it. A_outcome is
     that of `grpo`. A_turn compares the reward of turn k with the rewards of turn k in the other
-    rollouts of the group that went on after it; it is 0 if there are none.
-
-    Args:
-        scores: (trajectories,) returns.
-        groups: (trajectories,) number of the instance.
-        mask: 1 on sampled tokens.
-        turns: Turn of each token, from 0.
-        turn_rewards: (trajectories, turns) rewards, 0 after the last turn.
-        turn_weight: The weight w.
-        normalize_std: Divide both terms by their group's standard deviation.
-        eps: Added to the standard deviations.
+    rollouts of the group that went on after it; it is 0 if there are none. `turn_weight` is w.
     """
     index, _ = group_slots(groups)
     number = torch.arange(turn_rewards.shape[1], device=mask.device)
@@ -213,12 +170,6 @@ def _compare(scores: Tensor, groups: Tensor, normalize_std: bool, eps: float) ->
     return centered / (group_std(scores, index, count)[index] + eps) if normalize_std else centered
 
 
-def _is_alone(groups: Tensor) -> Tensor:
-    """Return (trajectories,) True for a group of one."""
-    index, count = group_slots(groups)
-    return (group_sizes(index, count) == 1)[index]
-
-
 def _discounted(turn_rewards: Tensor, gamma: float) -> Tensor:
     """Return (trajectories, turns) the discounted rewards from each turn on."""
     returns, following = [], torch.zeros_like(turn_rewards[:, 0])
@@ -235,5 +186,4 @@ def spread_turns(values: Tensor, turns: Tensor, where: Tensor) -> Tensor:
 
 
 def _spread(advantages: Tensor, mask: Tensor) -> Tensor:
-    """Give each trajectory's advantage to its sampled tokens."""
     return torch.where(mask.bool(), advantages[:, None], 0.0)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-class _Torch:
-    def __getattr__(self, name: str) -> object:
-        import torch
+if TYPE_CHECKING:
+    import torch as torch
+    from torch import Tensor as Tensor
+else:
 
-        value = getattr(torch, name)
-        setattr(self, name, value)
-        return value
+    class _Torch:
+        def __getattr__(self, name: str) -> object:
+            import torch
 
+            value = getattr(torch, name)
+            setattr(self, name, value)
+            return value
 
-torch = _Torch()
-Tensor = object
-"""Stands for `torch.Tensor` in annotations."""
+    torch = _Torch()
+    Tensor = object

@@ -1,20 +1,14 @@
 """Policy losses, the critic's loss and the KL penalty, per token.
 
-Shapes: (sequences, tokens) unless stated otherwise; `mask` is 1 on sampled tokens.
+Shapes: (sequences, tokens) unless stated otherwise; `mask` is 1 on sampled tokens. `sequences`
+numbers the sequences of a ratio: equal on the tokens of one, all in one row, and rising along it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 from ragen_starpo.algorithms.masked import masked_mean
 from ragen_starpo.algorithms.registry import KL_ESTIMATORS, KLEstimator, loss
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-else:
-    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
 MAX_LOG_RATIO = 20.0
 """Bound of log-ratios, so that their exponential does not overflow."""
@@ -38,20 +32,9 @@ def ppo_loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Compute the clipped surrogate loss of each token (PPO, arXiv 1707.06347, eq. 7).
 
-    Args:
-        log_probs: Log-probabilities of the sampled tokens under the policy in training.
-        old_log_probs: Log-probabilities under the policy that sampled them.
-        advantages: Advantages of the tokens.
-        mask: 1 on sampled tokens.
-        clip_low: The ratio's gradient ends below 1 - clip_low.
-        clip_high: The ratio's gradient ends above 1 + clip_high; larger than `clip_low` in
-            clip-higher (DAPO, arXiv 2503.14476, section 3.1).
-        dual_clip: Bound of the ratio at negative advantages (dual-clip PPO, arXiv 1912.09729,
-            eq. 5); None for no bound.
-
-    Returns:
-        The losses, and `clip_fraction` and `dual_clip_fraction`: the fractions of sampled tokens
-        whose gradient the clip range and the dual clip ended.
+    `clip_high` is larger than `clip_low` in clip-higher (DAPO, arXiv 2503.14476, section 3.1).
+    `dual_clip` bounds the ratio at negative advantages (arXiv 1912.09729, eq. 5). Metrics are the
+    fractions of sampled tokens whose gradient the clip range and the dual clip ended.
     """
     ratio = torch.exp(compute_log_ratio(log_probs, old_log_probs, mask))
     losses, is_clipped = clip_surrogate(ratio, advantages, clip_low, clip_high)
@@ -81,10 +64,8 @@ def cispo_loss(
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Compute the log-probability of each token times its clipped ratio (CISPO, arXiv 2506.13585).
 
-    No token loses its gradient: a clip bounds a token's weight.
-
-    Returns:
-        The losses, and `clip_fraction`, the fraction of sampled tokens whose ratio was clipped.
+    No token loses its gradient: a clip bounds a token's weight. The metric is the fraction of
+    sampled tokens whose ratio was clipped.
     """
     ratio = torch.exp(compute_log_ratio(log_probs.detach(), old_log_probs, mask))
     weight = ratio.clamp(1 - clip_low, 1 + clip_high)
@@ -112,15 +93,8 @@ def value_loss(
 ) -> tuple[Tensor, Tensor]:
     """Compute half the squared error of the critic, clipped near its old values as in PPO.
 
-    Args:
-        values: Values of the critic in training.
-        old_values: Values that the advantages were computed from.
-        returns: Targets.
-        mask: 1 on sampled tokens.
-        clip: The largest change of a value.
-
-    Returns:
-        The losses, and the fraction of sampled tokens whose gradient the clip range ended.
+    `clip` is the largest change of a value. Returns the losses, and the fraction of sampled tokens
+    whose gradient the clip range ended.
     """
     clipped = torch.clamp(values, old_values - clip, old_values + clip)
     unclipped_error, clipped_error = (values - returns).square(), (clipped - returns).square()
@@ -140,11 +114,6 @@ def kl_penalty(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> 
     the reversed divergence (Tang and Munos 2025, arXiv 2506.09477). verl calls these forms k1+ and
     k3+. Expectations are over the policy's own tokens; multiply by the ratio of probabilities for
     those of another policy. A token's effect on the divergence of later tokens is not counted.
-
-    Args:
-        log_probs: Log-probabilities of the sampled tokens under the policy.
-        reference: Log-probabilities under the reference policy.
-        estimator: `k1`, `k2`, `k3` or `abs`.
     """
     # Straight through: k2 minus itself is 0, but has a gradient.
     half_square = (log_probs - reference).square() / 2
@@ -163,3 +132,53 @@ def _kl_value(log_probs: Tensor, reference: Tensor, estimator: KLEstimator) -> T
         bounded = log_ratio.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
         return torch.expm1(bounded) - bounded
     raise ValueError(f"unknown estimator {estimator!r}; choose one of: {', '.join(KL_ESTIMATORS)}")
+
+
+@loss(
+    "gspo",
+    formula="-min(s A, clip(s, 1 - `clip_low`, 1 + `clip_high`) A), s = exp(mean of log r over the "
+    "sequence)",
+    paper="2507.18071",
+    verl="gspo",
+)
+def gspo_loss(
+    log_probs: Tensor,
+    old_log_probs: Tensor,
+    advantages: Tensor,
+    mask: Tensor,
+    sequences: Tensor,
+    clip_low: float = 0.2,
+    clip_high: float = 0.28,
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Compute the loss of each token with the length-normalised ratio of its sequence.
+
+    This is the paper's GSPO-token (arXiv 2507.18071, eq. 13), so advantages may differ within a
+    sequence. All its tokens have one ratio, and those whose advantages have one sign are clipped
+    together. Ratios are closer to 1 than those of tokens: the paper's clip range is 3e-4 and 4e-4.
+
+    Returns:
+        The losses, and `clip_fraction`, the fraction of sampled tokens whose gradient the clip
+        range ended.
+    """
+    log_ratio = compute_log_ratio(log_probs.detach(), old_log_probs, mask)
+    mean = mean_over_sequences(log_ratio, mask, sequences).clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+    # The log-probability minus itself is 0, but has a gradient.
+    own = torch.where(mask.bool(), log_probs, 0.0)
+    ratio = torch.exp(mean + own - own.detach())
+    losses, is_clipped = clip_surrogate(ratio, advantages, clip_low, clip_high)
+    return losses, {"clip_fraction": masked_mean(is_clipped.to(losses.dtype), mask)}
+
+
+def mean_over_sequences(values: Tensor, mask: Tensor, sequences: Tensor) -> Tensor:
+    """Return for each token the mean of its sequence's sampled tokens.
+
+    Tokens that were not sampled may have any number in `sequences`.
+    """
+    # Every token after a sequence's first counts as its own, so that gaps do not divide it.
+    filled = torch.where(mask.bool(), sequences, -1).cummax(-1).values
+    starts = torch.cat([torch.ones_like(filled[:, :1]), filled.diff(dim=-1).ne(0)], -1)
+    place = starts.flatten().cumsum(0) - 1
+    zeros, sampled = torch.zeros_like(values.flatten()), mask.to(values.dtype)
+    sums = zeros.index_add(0, place, (values * sampled).flatten())
+    counts = zeros.index_add(0, place, sampled.flatten())
+    return (sums / counts.clamp(min=1.0))[place].view_as(values)

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-else:
-    from ragen_starpo.algorithms.lazy_torch import Tensor, torch
+from ragen_starpo.algorithms.lazy_torch import Tensor, torch
 
 _ROUNDING = 1e-6
 """Scores are equal if their distances from the mean are at most this fraction of the largest."""
@@ -92,6 +86,5 @@ def trajectory_sums(values: Tensor, trajectories: Tensor) -> Tensor:
 
 
 def _max_magnitude(values: Tensor, index: Tensor, count: int) -> Tensor:
-    """Return the largest absolute value in each group, (groups,)."""
     zeros = torch.zeros(count, dtype=values.dtype, device=values.device)
     return zeros.scatter_reduce(0, index, values.abs(), "amax")

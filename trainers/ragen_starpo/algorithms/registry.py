@@ -28,10 +28,7 @@ Aggregation: TypeAlias = Literal[
 ]
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 
-_BUILT_IN = (
-    *("advantages", "group_advantages", "filters"),
-    *("losses", "sequence_losses", "covariance_losses"),
-)
+_BUILT_IN = ("advantages", "group_advantages", "filters", "losses", "covariance_losses")
 
 
 class Facts(TypedDict, total=False):

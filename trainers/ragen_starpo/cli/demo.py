@@ -114,7 +114,6 @@ def _stage_printer(
 
 
 def _table(results: Results) -> object:
-    """Return the rates of an environment in per cent."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -126,20 +126,10 @@ class WarmStart(Command):
         import_transformers()
         from ragen_starpo.warm_start import warm_start
 
-        settings = WarmStartSettings(
-            envs=self.env,
-            response_format=response_format_of(self.format),
-            episodes=self.episodes,
-            epochs=self.epochs,
-            batch=self.batch,
-            micro_batch=self.micro_batch,
-            learning_rate=self.learning_rate,
-            max_tokens=self.max_tokens,
-            validate_every=self.validate_every,
-            val_instances=self.val_instances,
-            seed=self.seed,
-            player=self.player,
-        )
+        names = {field.name for field in fields(WarmStartSettings)} & {*vars(self)}
+        given = {name: getattr(self, name) for name in names}
+        form = response_format_of(self.format)
+        settings = WarmStartSettings(envs=self.env, response_format=form, **given)
         console = plain_console()
         player = "random player" if settings.player == "random" else "oracle"
         console.print(f"{settings.episodes} episodes of the {player}, {settings.epochs} epochs")

@@ -149,7 +149,7 @@ class Verl(TrainingCommand):
 def split_settings(settings: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the settings of the recipe and of verl; the recipe's `critic` has an optimiser's."""
     from ragen_starpo.recipes.recipe import Recipe
-    from ragen_starpo.recipes.sections import OptimiserSettings
+    from ragen_starpo.recipes.run_sections import OptimiserSettings
 
     tables = {field.name for field in fields(Recipe)}
     critic = {field.name for field in fields(OptimiserSettings)}

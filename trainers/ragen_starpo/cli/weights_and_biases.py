@@ -84,7 +84,6 @@ class WandbRun:
         self._run.log(dict(metrics), step=number)
 
     def _start(self) -> Any:
-        """Create the service's run, or resume that of an earlier start."""
         file = self._folder / "wandb" / "id.txt"
         known = read_text(file).strip() if file.is_file() else None
         try:

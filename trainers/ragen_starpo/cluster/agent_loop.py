@@ -51,10 +51,6 @@ class Player:
 
     verl's own worker makes a loop by hydra for each episode, asks a router in another process
     for each response, and puts each episode in the queue by itself.
-
-    Args:
-        config: verl's configuration of the run.
-        servers: Handles of the engines' servers.
     """
 
     def __init__(self, config: DictConfig, servers: Sequence[Any]) -> None:

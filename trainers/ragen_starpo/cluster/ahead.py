@@ -72,7 +72,6 @@ def read_rollouts(file: Path) -> QueuedRollouts:
 
 
 def _number_states(trajectories: Sequence[TokenTrajectory]) -> list[TokenTrajectory]:
-    """Return trajectories whose states are numbers, equal for equal states."""
     known: dict[Hashable, int] = {}
     return [
         replace(

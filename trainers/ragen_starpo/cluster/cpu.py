@@ -17,13 +17,11 @@ class _CpuModule(types.ModuleType):
         return getattr(torch.cpu, name)
 
     def max_memory_allocated(self) -> int:
-        """Return 0: a CPU has no device memory."""
         return 0
 
     max_memory_reserved = memory_allocated = memory_reserved = max_memory_allocated
 
     def mem_get_info(self) -> tuple[int, int]:
-        """Return free and total bytes of device memory."""
         return 0, 0
 
     def get_device_name(self) -> str:
@@ -31,7 +29,7 @@ class _CpuModule(types.ModuleType):
         return "CPU"
 
     def empty_cache(self) -> None:
-        """Do nothing: a CPU has no cache."""
+        pass
 
     def set_rng_state(self, state: torch.Tensor) -> None:
         """Set torch's generator, which verl restores for each device."""
@@ -47,7 +45,6 @@ class CpuPlatform(PlatformBase):
     device_module = _CpuModule("torch.cpu")
 
     def is_available(self) -> bool:
-        """Return True."""
         return True
 
     def current_device(self) -> torch.device:  # type: ignore[override]
@@ -55,7 +52,6 @@ class CpuPlatform(PlatformBase):
         return torch.device("cpu")
 
     def device_count(self) -> int:
-        """Return 1."""
         return 1
 
     def _do_nothing(self, *_: object, **_named: object) -> None:
@@ -68,20 +64,16 @@ class CpuPlatform(PlatformBase):
         self,
         device_index: int = 0,  # noqa: ARG002 - verl's name
     ) -> tuple[int | None, int | None]:
-        """Return (None, None)."""
         return None, None
 
     def communication_backend_name(self) -> str:
-        """Return the backend of process groups on the CPU."""
         return "gloo"
 
     def visible_devices_envvar(self) -> str:
-        """Return the variable of visible devices, which a CPU host does not set."""
         return "CUDA_VISIBLE_DEVICES"
 
     @contextlib.contextmanager
     def nvtx_range(self, msg: str) -> Iterator[None]:  # noqa: ARG002 - verl's name
-        """Mark nothing."""
         yield
 
     def ray_resource_name(self) -> str:
@@ -89,9 +81,7 @@ class CpuPlatform(PlatformBase):
         return "GPU"
 
     def ray_noset_envvars(self) -> list[str]:
-        """Return none."""
         return []
 
     def is_ipc_supported(self) -> bool:
-        """Return False: processes do not share tensors."""
         return False

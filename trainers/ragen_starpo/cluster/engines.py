@@ -34,7 +34,7 @@ from ragen_starpo.engine.backend import BAD_FILE, HEAD_WEIGHTS, isolate_rng
 from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.output_layer import OutputLayer
 from ragen_starpo.engine.quiet import prints_logged
-from ragen_starpo.recipes.sections import LoraSettings
+from ragen_starpo.recipes.run_sections import LoraSettings
 
 STRATEGY = "fsdp2"
 _SUPPORTED = {

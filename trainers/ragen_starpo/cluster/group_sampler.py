@@ -133,7 +133,6 @@ class GroupSampler(ReplayBuffer):
 
 
 def _group(key: str) -> str:
-    """Return the group of a key `group_rollout_part`, or of a group's own key."""
     return key.partition("_")[0]
 
 

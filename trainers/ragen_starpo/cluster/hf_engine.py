@@ -99,19 +99,17 @@ class HFServer:
         self._conversations = set()
 
     async def wake_up(self) -> None:
-        """Do nothing: the model stays in memory."""
+        pass
 
     async def _answer(self) -> None:
-        """Sample responses until no request waits."""
         while self._waiting:
             known = 0
             while known != len(self._waiting):
                 known = len(self._waiting)
                 await asyncio.sleep(_QUIET)
             sampling = self._waiting[0][0].sampling
-            alike = [pair for pair in self._waiting if pair[0].sampling == sampling][
-                : self._largest
-            ]
+            alike = [pair for pair in self._waiting if pair[0].sampling == sampling]
+            alike = alike[: self._largest]
             self._waiting = [pair for pair in self._waiting if pair not in alike]
             requests = [request for request, _ in alike]
             try:
@@ -136,10 +134,10 @@ class HFAdapter(BaseRollout):
     """Hands the weights of a training process to its server, a process on the same node."""
 
     async def resume(self, tags: list[str]) -> None:
-        """Do nothing: the server keeps its memory."""
+        pass
 
     async def release(self) -> None:
-        """Do nothing, as `resume`."""
+        pass
 
     async def update_weights(
         self,
@@ -188,7 +186,6 @@ def locate(_worker: object) -> tuple[str, str]:
 
 
 def _sample(decoder: Decoder, requests: Sequence[Request]) -> list[Sampled]:
-    """Return the responses to all requests."""
     answers = [decoder.submit(request.ids, RandomStream(*request.stream)) for request in requests]
     ended = 0
     while ended < len(answers):

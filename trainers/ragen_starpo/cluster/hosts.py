@@ -108,15 +108,7 @@ def concurrent_calls(sequences: int) -> int:
 
 
 def find_server(engine: str, rank: int, node: str, variables: Mapping[str, str], calls: int) -> Any:
-    """Return the host of an engine, started now if it is not yet.
-
-    Args:
-        engine: Name of the engine.
-        rank: Index of the engine's copy.
-        node: Ray's id of the node.
-        variables: Environment variables of a host that is started now.
-        calls: Concurrent calls of that host.
-    """
+    """Return the host of an engine, started now if it is not yet."""
     try:
         return ray.get_actor(server_name(engine, rank))
     except ValueError:

@@ -114,16 +114,13 @@ class QueuedModels:
         self._columns = [*POLICY_COLUMNS, *optional_columns(recipe.loss, recipe.correction)]
 
     def values(self) -> Tensor | None:
-        """Return the critic's values; None without a critic."""
         critic = self._learner.critic
         return None if critic is None else self._infer(critic.infer_batch, "values")
 
     def old_log_probs(self) -> Tensor:
-        """Return log-probabilities under the policy before the first step."""
         return self._infer(self._learner.policy.compute_log_prob, "log_probs")
 
     def reference_log_probs(self) -> Tensor | None:
-        """Return log-probabilities under the reference; None without a KL term."""
         policy = self._learner.policy
         if not self._learner.recipe.loss.kl:
             return None
@@ -132,7 +129,6 @@ class QueuedModels:
         return self._infer(policy.compute_ref_log_prob, "log_probs")
 
     def store(self, columns: Mapping[str, Tensor]) -> None:
-        """Put columns of the batch in the queue."""
         tq.kv_batch_put(
             keys=self._queued.keys,
             partition_id=self._queued.partition_id,
@@ -142,7 +138,6 @@ class QueuedModels:
     def gradient_norm(
         self, batch: TokenBatch, columns: Mapping[str, Tensor], loss: PolicyLossFunction
     ) -> float:
-        """Return the norm of a loss's gradient for some sequences, without a step."""
         learner = self._learner
         rows = learner.pad_to_ranks(len(batch))
         padded = {name: column[rows] for name, column in columns.items()}
@@ -154,7 +149,6 @@ class QueuedModels:
         return norms[0]
 
     def step(self, rows: Tensor, weights: Tensor) -> dict[str, dict[str, float]]:
-        """Take a step of the policy, and one of the critic."""
         all_weights = torch.zeros(self._batch.mask.shape, dtype=self._batch.log_probs.dtype)
         all_weights[rows] = weights
         self.store({"weights": all_weights})
@@ -165,7 +159,6 @@ class QueuedModels:
         return metrics
 
     def unload(self) -> None:
-        """Drop the rows from the queue."""
         tq.kv_clear(keys=self._queued.keys, partition_id=self._queued.partition_id)
 
     def _infer(self, call: Callable[[KVBatchMeta], Any], name: str, **extra: object) -> Tensor:
@@ -324,6 +317,5 @@ def _sum_over_ranks(
 
 
 def _unpack(value: float | list[float]) -> float:
-    """Return a metric of one mini-batch, which verl may wrap in a list."""
     (metric,) = value if isinstance(value, list) else [value]
     return float(metric)

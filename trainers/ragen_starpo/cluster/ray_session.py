@@ -24,7 +24,7 @@ from ray.exceptions import (
 from ragen_bench.errors import UserError, described
 from ragen_starpo.engine.computing import Device
 from ragen_starpo.local.run import iterations_done
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 
 VERL_VARIABLES = {
     "NCCL_DEBUG": "WARN",
@@ -67,11 +67,7 @@ def ray_session(cluster: ClusterSettings, device: Device, address: str | None) -
 
 @contextlib.contextmanager
 def explain_death(run: Path) -> Iterator[None]:
-    """Turn the end of a process that Ray reports into a UserError that names the checkpoint.
-
-    Args:
-        run: Directory of the run.
-    """
+    """Turn the end of a process that Ray reports into a UserError that names the checkpoint."""
     try:
         yield
     except RayError as error:
@@ -150,7 +146,6 @@ def run_variables(device: Device, dtype: str) -> dict[str, str]:
 def _init(
     cluster: ClusterSettings, device: Device, address: str | None, variables: dict[str, str]
 ) -> None:
-    """Start or join Ray; check that its nodes suffice, and their GPUs or counts of them."""
     init = functools.partial(
         ray.init,
         runtime_env={"env_vars": variables},

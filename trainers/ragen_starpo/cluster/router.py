@@ -16,12 +16,7 @@ _REMEMBERED = 10_000
 
 
 class Router:
-    """Sends all turns of a conversation to one server, and a new one to the least busy server.
-
-    Args:
-        servers: Handles of the servers by their names.
-        settings: Content of the file that names this class.
-    """
+    """Sends all turns of a conversation to one server, and a new one to the least busy server."""
 
     def __init__(self, servers: Mapping[str, Any], settings: object = None) -> None:  # noqa: ARG002 - verl's
         self._servers = dict(servers)
@@ -29,7 +24,6 @@ class Router:
         self._of_conversation: LRUCache[str, str] = LRUCache(_REMEMBERED)
 
     def acquire_server(self, request_id: str) -> tuple[str, Any]:
-        """Return the name and handle of the server for a request."""
         server = self._of_conversation.get(request_id)
         if server is None:
             server = min(self._busy, key=self._busy.__getitem__)
@@ -38,13 +32,10 @@ class Router:
         return server, self._servers[server]
 
     def release_server(self, server_id: str) -> None:
-        """Note that a request has ended."""
         self._busy[server_id] -= 1
 
     def require_acquire_fields(self) -> list[str]:
-        """Return the parts of a request that `acquire_server` needs besides its id."""
         return []
 
     def require_release_fields(self) -> list[str]:
-        """Return the parts of a request that `release_server` needs besides the server."""
         return []

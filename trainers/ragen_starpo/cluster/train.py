@@ -34,7 +34,7 @@ from ragen_starpo.local.full_memory import explain_memory
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished, recorded_day
 from ragen_starpo.local.untrained import warn_if_untrained
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 from ragen_starpo.rollout.episodes import find_state_readers, training_pool
 
 

@@ -214,12 +214,7 @@ def _rollout_settings(recipe: Recipe) -> dict[str, object]:
 
 
 def player_count(recipe: Recipe, cores: int) -> int:
-    """Return the number of processes that play episodes.
-
-    Args:
-        recipe: The recipe.
-        cores: Number of cores of each node.
-    """
+    """Return the number of processes that play episodes, on nodes of so many cores."""
     groups, nodes = recipe.rollouts.instances, recipe.cluster.nodes
     useful = math.ceil(groups * recipe.rollouts.samples / _EPISODES_A_PLAYER)
     # A group is played by one process.

@@ -33,8 +33,7 @@ from ragen_starpo.iteration import Clock, Iteration, run_iteration
 from ragen_starpo.local.run import MEMORY, TrainingDirectory
 from ragen_starpo.local.train import resume_run
 from ragen_starpo.local.validation import held_out_metrics
-from ragen_starpo.rollout.episodes import RolloutSpec, held_out_specs, rollout_specs
-from ragen_starpo.rollout.refills import Refills
+from ragen_starpo.rollout.episodes import Refills, RolloutSpec, held_out_specs, rollout_specs
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
 _WORKERS = {
@@ -75,7 +74,8 @@ class VerlTrainer(PPOTrainerSync):
         if uses_day(self.tokenizer):
             run.record_day(self.config.ragen.day)
         run.append(MEMORY, self._memory)
-        loggers: Any = _tracking(self.config)
+        trainer = self.config.trainer
+        loggers: Any = Tracking(trainer.project_name, trainer.experiment_name, list(trainer.logger))
 
         def log(iteration: Iteration) -> None:
             loggers.log(data=iteration.metrics, step=iteration.number)
@@ -89,7 +89,6 @@ class VerlTrainer(PPOTrainerSync):
 
     @property
     def pad(self) -> int:
-        """Padding id."""
         return self.tokenizer.eos_token_id or 0
 
     def play(self, number: int, clock: Clock) -> QueuedRollouts:
@@ -103,13 +102,11 @@ class VerlTrainer(PPOTrainerSync):
         return rollouts
 
     def log_probs(self, batch: TokenBatch) -> Tensor:
-        """Return log-probabilities of sampled tokens under the current policy."""
         return self.learner.log_probs(batch)
 
     def load(
         self, rollouts: QueuedRollouts, batch: TokenBatch, steps: Sequence[Tensor]
     ) -> QueuedModels:
-        """Return the models with a batch."""
         return QueuedModels(self.learner, rollouts, batch, steps)
 
     def publish_weights(self, number: int, clock: Clock, *, learned: bool) -> None:  # noqa: ARG002 - of the protocol
@@ -123,7 +120,6 @@ class VerlTrainer(PPOTrainerSync):
             self.checkpoint_manager.update_weights(number)
 
     def adapt(self, settings: AdaptableSettings) -> None:
-        """Use these settings from now on."""
         self.learner.settings = settings
 
     def validate(self, folder: Path) -> dict[str, float]:  # noqa: ARG002 - of the protocol
@@ -137,7 +133,6 @@ class VerlTrainer(PPOTrainerSync):
         return held_out_metrics(records, self.recipe.envs)
 
     def save(self, folder: Path) -> None:
-        """Write the model as a folder that transformers reads."""
         model_dir = self.config.actor_rollout_ref.model.path
         self.actor_rollout_wg.save_model(str(folder), model_dir)
 
@@ -197,7 +192,6 @@ class VerlTrainer(PPOTrainerSync):
         return self.recipe.cluster.ahead > 0 and number + 1 < self.recipe.iterations
 
     def _begin(self, number: int) -> None:
-        """Start the rollouts of an iteration without waiting for them."""
         recipe, temperature = self.recipe, self.learner.settings.temperature
         specs = rollout_specs(recipe.env_cycle, recipe.rollouts, recipe.seed, number)
         self._submit(specs, number, TRAIN, temperature)
@@ -209,7 +203,6 @@ class VerlTrainer(PPOTrainerSync):
         self.replay_buffer.playing += calls
 
     def _end(self, number: int) -> QueuedRollouts:
-        """Wait for the rollouts of an iteration and its refills, and filter them."""
         buffer, refills = self.replay_buffer, Refills(self.recipe, number)
 
         def refill(played: Sequence[TokenTrajectory]) -> int:
@@ -230,7 +223,6 @@ class VerlTrainer(PPOTrainerSync):
         self.total_training_steps = self.recipe.iterations
 
     def _init_resource_pool_mgr(self) -> None:
-        """Replace verl's workers by `_WORKERS`."""
         super()._init_resource_pool_mgr()  # type: ignore[no-untyped-call]
         for role in self.role_worker_mapping:
             self.role_worker_mapping[role] = ray.remote(_WORKERS[role])
@@ -245,14 +237,9 @@ def check_place(config: DictConfig) -> JsonObject:
 
     verl's configuration has the place of the models and the free memory in `ragen.memory`.
     """
-    place = json.loads(config.ragen.memory)
-    model_dir, placement = (
-        Path(config.actor_rollout_ref.model.path),
-        Placement(**place["placement"]),
-    )
-    return check_memory(
-        recipe_of_text(config.ragen.recipe), model_dir, placement, place["available"]
-    )
+    place, model_dir = json.loads(config.ragen.memory), Path(config.actor_rollout_ref.model.path)
+    recipe, placement = recipe_of_text(config.ragen.recipe), Placement(**place["placement"])
+    return check_memory(recipe, model_dir, placement, place["available"])
 
 
 def submit(
@@ -275,8 +262,3 @@ def submit(
     return [
         player.play.remote(groups[first::count], partition) for first, player in enumerate(players)
     ]
-
-
-def _tracking(config: DictConfig) -> Tracking:
-    trainer = config.trainer
-    return Tracking(trainer.project_name, trainer.experiment_name, list(trainer.logger))

@@ -14,7 +14,7 @@ from ragen_bench.runs.json_lines import read_whole
 from ragen_starpo.engine.device_memory import Gpu
 from ragen_starpo.engine.folders import check_folder
 from ragen_starpo.engine.memory import GIB
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 
 SUPPORTED_VERL = "0.9.1"
 """The version of verl, whose engines and queue the trainer changes."""
@@ -72,13 +72,7 @@ def check_versions() -> None:
 
 
 def check_attention(model_dir: Path, cluster: ClusterSettings, chosen: str | None) -> None:
-    """Raise UserError if vLLM has no attention for the model's heads in `cluster.dtype`.
-
-    Args:
-        model_dir: Folder of the model.
-        cluster: The settings.
-        chosen: Name of the backend in verl's settings, None for vLLM's own choice.
-    """
+    """Raise UserError if vLLM, or its `chosen` backend, has no attention for the model's heads."""
     (heads, size), dtype = _read_heads(model_dir), cluster.dtype
     if heads is not None and heads % cluster.tensor_parallel:
         raise UserError(
@@ -104,13 +98,7 @@ def check_attention(model_dir: Path, cluster: ClusterSettings, chosen: str | Non
 
 
 def check_gpus(cluster: ClusterSettings, gpus: Sequence[Gpu], chosen: str | None) -> None:
-    """Raise UserError if a GPU is too old for the settings, or other programs fill it.
-
-    Args:
-        cluster: The settings.
-        gpus: GPUs of this machine, one for each training process.
-        chosen: Name of the attention in verl's settings, None for vLLM's own choice.
-    """
+    """Raise UserError if a GPU is too old for the settings, or other programs fill it."""
     for index, gpu in enumerate(gpus):
         least = 8.0 if cluster.dtype == "bfloat16" or chosen == "FLASH_ATTN" else _LEAST
         if gpu.capability < least:

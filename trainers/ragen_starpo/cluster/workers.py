@@ -110,7 +110,6 @@ def _select_rows(
     temperature: float,
     computing: Computing,
 ) -> TensorDict:
-    """Return this rank's part of a batch, as verl's rows."""
     ranks, rank = torch.distributed.get_world_size(), torch.distributed.get_rank()
     indices = torch.arange(len(batch)).chunk(ranks)[rank]
     longest = int(batch.attention.sum(1).max())

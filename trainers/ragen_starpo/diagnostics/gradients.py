@@ -38,8 +38,7 @@ def measure_gradients(
     """Return the gradient norms of buckets of groups, by `gradients/BUCKET/NAME`.
 
     Groups are sorted by the standard deviation of their returns and split into buckets of equal
-    size; the first varies least. Each bucket is a mini-batch with the recipe's aggregation. The
-    cost is two passes over the batch, or one if the loss has no regularisation.
+    size; the first varies least. Each bucket is a mini-batch with the recipe's aggregation.
 
     `trained` is 1 on tokens that are trained on. The columns are those of `policy_contribution`
     without `weights`, and the norm is that of the policy before its first step. Each bucket,

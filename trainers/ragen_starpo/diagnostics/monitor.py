@@ -18,7 +18,7 @@ from statistics import median
 from typing import Literal, TypeAlias
 
 from ragen_starpo.diagnostics.levels import MovingMedian, finite
-from ragen_starpo.recipes.sections import MonitorSettings
+from ragen_starpo.recipes.run_sections import MonitorSettings
 
 Signals: TypeAlias = dict[str, dict[str, float]]
 

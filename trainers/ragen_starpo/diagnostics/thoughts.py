@@ -224,5 +224,4 @@ def measure_information(scores: Tensor, own: Tensor, tokens: Tensor) -> dict[str
 
 
 def _marginal(scores: Tensor, weights: Tensor) -> Tensor:
-    """Return the log-probability of each thought in a random context, (thoughts,)."""
     return torch.logsumexp(scores + weights.log(), dim=1)

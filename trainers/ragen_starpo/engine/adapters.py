@@ -19,7 +19,7 @@ from ragen_starpo.engine.computing import device_here
 from ragen_starpo.engine.folders import check_folder
 from ragen_starpo.engine.quiet import libraries_quiet
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import LoraSettings
+from ragen_starpo.recipes.run_sections import LoraSettings
 
 Kind: TypeAlias = Literal["language_model", "value_model"]
 HEAD = "score"
@@ -97,7 +97,6 @@ def merged_weights(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def _compute_update(layer: Any, name: str, state: Mapping[str, Tensor]) -> Tensor:
-    """Return the update of an adapted layer's weight, in the layout of that weight."""
     pattern = "{}.lora_{}.default.weight"
     is_embedding = isinstance(layer.get_base_layer(), nn.Embedding)
     if is_embedding:
@@ -108,7 +107,6 @@ def _compute_update(layer: Any, name: str, state: Mapping[str, Tensor]) -> Tenso
 
 
 def _gather(tensor: Tensor) -> Tensor:
-    """Return a copy, gathered from its shards on a GPU if there is one."""
     here = tensor.detach().to(device_here())
     return (here.full_tensor() if hasattr(here, "full_tensor") else here).clone()
 
@@ -172,7 +170,6 @@ def _is_adaptable(layer: nn.Module) -> bool:
 
 
 def _count_owners(module: nn.Module) -> Counter[int]:
-    """Return the number of layers that have each weight, by its id."""
     return Counter(id(weight) for _, weight in module.named_parameters(remove_duplicate=False))
 
 

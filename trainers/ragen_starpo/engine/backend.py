@@ -30,7 +30,7 @@ from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.micro_batches import MicroBatch
 from ragen_starpo.engine.output_layer import OutputLayer
 from ragen_starpo.engine.quiet import LOG, libraries_quiet
-from ragen_starpo.recipes.sections import LoraSettings, OptimiserSettings
+from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 
 PartLoss: TypeAlias = Callable[[Sequence[Tensor], MicroBatch], Tensor]
 """Takes outputs, each (rows, tokens), and their micro-batch; returns its part of the loss."""
@@ -136,16 +136,17 @@ class Backend:
     def save_checkpoint(self, folder: Path) -> None:
         """Write trained weights, optimiser and random states, atomically."""
         tensors = {f"weight/{name}": weight.detach() for name, weight in self._weights.items()}
+        steps: dict[str, int] = {}
         for name, weight in self._weights.items():
-            for moment in _MOMENTS:
-                if found := self._optimiser.state.get(weight):
-                    tensors[f"{moment}/{name}"] = found[moment]
+            if found := self._optimiser.state.get(weight):
+                tensors |= {f"{moment}/{name}": found[moment] for moment in _MOMENTS}
+                steps[name] = int(found["step"])
         tensors["random/cpu"] = torch.get_rng_state()
         if self.device.type == "cuda":
             tensors["random/cuda"] = torch.cuda.get_rng_state()
         state = {
             "steps": self._steps,
-            "optimiser_steps": self._optimiser_steps(),
+            "optimiser_steps": steps,
             "python": random.getstate(),
             "numpy": np.random.get_state(legacy=False),
         }
@@ -186,12 +187,7 @@ class Backend:
                 f"{described(error)}"
             ) from error
 
-    def _optimiser_steps(self) -> dict[str, int]:
-        found = {name: self._optimiser.state.get(weight) for name, weight in self._weights.items()}
-        return {name: int(moments["step"]) for name, moments in found.items() if moments}
-
     def _backward(self, parts: Sequence[MicroBatch], loss: PartLoss, temperature: float) -> Tensor:
-        """Compute the gradient of the summed loss, and return the sum."""
         self.module.train()
         self._optimiser.zero_grad()  # of a step that an error ended
         total = torch.zeros((), device=self.device)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal, TypeAlias
 
 import torch
 
 from ragen_bench.errors import UserError
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import ClusterSettings
+from ragen_starpo.recipes.run_sections import ClusterSettings
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 Arithmetic: TypeAlias = Literal["float32", "bfloat16"]
@@ -52,15 +52,10 @@ def computing_of(recipe: Recipe, device: Device) -> Computing:
     what lies between two rows.
     """
     cluster = recipe.cluster
-    flash = device == "cuda" and cluster.dtype == "bfloat16" and _has_flash_attention()
+    flash = device == "cuda" and cluster.dtype == "bfloat16" and find_spec("flash_attn") is not None
     packing = cluster.packing == "on" or (cluster.packing == "auto" and flash)
     attention = _FLASH if packing and flash else "sdpa"
     return Computing(recipe.micro_batch_tokens, packing, attention, cluster.dtype)
-
-
-def _has_flash_attention() -> bool:
-    """Return whether the package is installed."""
-    return importlib.util.find_spec("flash_attn") is not None
 
 
 def device_here() -> Device:

@@ -169,7 +169,6 @@ def _report(recipe: Recipe, estimate: Estimate, placement: Placement, available:
 def _rollouts(
     recipe: Recipe, placement: Placement, policy: ModelMemory, longest: int
 ) -> dict[str, int]:
-    """Return the bytes of rollouts, and of the transfer of weights."""
     cluster, here = recipe.cluster, placement.here
     played = recipe.rollouts.instances * recipe.rollouts.samples
     rows = -(-played * here // placement.ranks)
@@ -210,7 +209,6 @@ def _count_tokens(recipe: Recipe, context: int | None) -> int:
 
 
 def _micro_batch(recipe: Recipe, longest: int, ranks: int) -> tuple[int, int]:
-    """Return the rows and tokens per row of a micro-batch."""
     most = max(1, recipe.mini_batch // ranks)
     if recipe.micro_batch_tokens is None:
         return min(recipe.micro_batch, most), longest
@@ -222,7 +220,6 @@ def _micro_batch(recipe: Recipe, longest: int, ranks: int) -> tuple[int, int]:
 
 
 def _advise_models(recipe: Recipe, placement: Placement) -> str:
-    """Return the settings that shrink weights, optimisers and vLLM."""
     advice = []
     if recipe.lora is None:
         adapters = "lora.rank=64" + (" and lora.critic=true" if recipe.has_critic else "")
@@ -239,7 +236,6 @@ def _advise_models(recipe: Recipe, placement: Placement) -> str:
 
 
 def _advise_phase(recipe: Recipe, estimate: Estimate, placement: Placement) -> str:
-    """Return the settings that shrink the largest phase."""
     largest = max(estimate.phases, key=lambda name: estimate.phases[name])
     if largest == "update":
         size = "micro_batch" if recipe.micro_batch_tokens is None else "micro_batch_tokens"

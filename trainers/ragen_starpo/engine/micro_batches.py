@@ -89,7 +89,6 @@ def check_batch(batch: TokenBatch, columns: Mapping[str, Tensor]) -> None:
 
 
 def _divide(lengths: Sequence[int], largest: int, tokens: int | None) -> list[slice]:
-    """Return slices of rows in ascending order of length."""
     if tokens is None:
         size = ceil(len(lengths) / ceil(len(lengths) / largest))
         return [slice(start, start + size) for start in range(0, len(lengths), size)]

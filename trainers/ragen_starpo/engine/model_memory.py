@@ -24,7 +24,7 @@ from ragen_starpo.engine.adapters import ADAPTER, Kind, adapt
 from ragen_starpo.engine.computing import Arithmetic, Device
 from ragen_starpo.engine.output_layer import LOGITS_AT_ONCE, OutputLayer
 from ragen_starpo.engine.quiet import libraries_quiet
-from ragen_starpo.recipes.sections import LoraSettings
+from ragen_starpo.recipes.run_sections import LoraSettings
 
 _CLASSES: dict[Kind, Any] = {
     "language_model": AutoModelForCausalLM,

@@ -133,7 +133,6 @@ class OutputLayer:
         return log_probs, -(normalised.exp() * normalised).sum(-1)
 
     def _forward(self, hidden: Tensor) -> Tensor:
-        """Return logits or, on request, (places, 2) scores."""
         weight, bias = self._layer.weight, self._layer.bias
         if self._request is None:
             return nn.functional.linear(hidden, weight, bias)
@@ -205,7 +204,6 @@ def _column(temperature: Temperature, chunk: slice) -> Temperature:
 
 
 def _add_product(total: Tensor, gradient: Tensor, hidden: Tensor) -> None:
-    """Add gradient^T hidden to a sum in float32."""
     if gradient.dtype == total.dtype:
         total.addmm_(gradient.t(), hidden)
     else:

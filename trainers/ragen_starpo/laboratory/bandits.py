@@ -64,7 +64,6 @@ class NamingGame(Game[I]):
         return torch.where(ids < 0, PAD, ids), ids >= 0
 
     def step(self, state: State, answer: Tensor) -> Tensor:
-        """Take answers of one action each."""
         known = self.name_ways(state)
         chosen = answer[..., 1:-1, None] == known[..., None, :]
         framed = (answer[..., 0] == OPEN) & (answer[..., -1] == CLOSE)
@@ -80,7 +79,6 @@ class NamingGame(Game[I]):
     def choose(
         self, state: State, plan: Tensor, skill: float, chances: Sequence[torch.Generator]
     ) -> tuple[Tensor, Tensor]:
-        """Return a player's answers, and the bits of the ways that it prefers."""
         del plan
         known, ways = self.name_ways(state), list[Tensor]()
         answer = torch.full((*state.over.shape, self.answer_tokens), CLOSE, device=known.device)
@@ -117,7 +115,6 @@ class BanditGame(NamingGame[bandit.NamedArms]):
         self._is_reversed = is_reversed
 
     def load(self, count: int) -> Tensor:
-        """Return pairs of names to train on."""
         return self._load(count, is_held_out=False)
 
     def load_held_out(self, count: int) -> Tensor:
@@ -129,7 +126,6 @@ class BanditGame(NamingGame[bandit.NamedArms]):
         return boards[(boards.sum(-1) % _HELD_OUT == 0) == is_held_out][:count]
 
     def encode(self, instances: Sequence[bandit.NamedArms]) -> Tensor:
-        """Return the tokens of the names."""
         return torch.tensor([[*map(self.tokens.index, one.names)] for one in instances])
 
     def start(self, boards: Tensor, noise: Tensor) -> State:
@@ -139,24 +135,20 @@ class BanditGame(NamingGame[bandit.NamedArms]):
         return self.begin(boards, high, noise, boards[..., :0])
 
     def show(self, state: State) -> Tensor:
-        """Return the names."""
         return state.board
 
     name_ways = show
 
     def prefer(self, state: State, ways: list[Tensor]) -> Tensor:
-        """Return the high-risk arm."""
         del ways
         return state.player[..., None] == torch.arange(2, device=state.player.device)
 
     def act(self, state: State, ways: Tensor, goes: Tensor) -> Tensor:
-        """Pull an arm."""
         state.success = goes & (ways[..., 0] == state.player)
         high = (state.noise[..., 0] < 1 / bandit.HIGH_ODDS).float() * bandit.HIGH_POINTS
         return torch.where(state.success, high, bandit.LOW_POINTS) / 100
 
     def position(self, state: State) -> Tensor:
-        """Return 0: there is one turn."""
         return torch.zeros_like(state.player)
 
 
@@ -186,12 +178,10 @@ class MultiPullGame(NamingGame[multi_pull.Arms]):
         return self.begin(boards, boards.argmax(-1), noise, memory)
 
     def show(self, state: State) -> Tensor:
-        """Return the wins and the pulls of each arm."""
         assert state.memory is not None
         return state.memory.flatten(-2) + self._number
 
     def name_ways(self, state: State) -> Tensor:
-        """Return the arms."""
         return torch.arange(WORD, self._number, device=state.board.device).expand_as(state.board)
 
     def prefer(self, state: State, ways: list[Tensor]) -> Tensor:
@@ -200,7 +190,6 @@ class MultiPullGame(NamingGame[multi_pull.Arms]):
         return state.player[..., None] == torch.arange(self._arms, device=state.player.device)
 
     def act(self, state: State, ways: Tensor, goes: Tensor) -> Tensor:
-        """Pull an arm."""
         assert state.memory is not None
         pulled = state.memory[..., 1].gather(-1, ways)
         at = ways * self.budget.max_actions + pulled.clamp(max=self.budget.max_actions - 1)
@@ -212,7 +201,6 @@ class MultiPullGame(NamingGame[multi_pull.Arms]):
         return wins[..., 0].float() * multi_pull.WIN_POINTS / 100
 
     def position(self, state: State) -> Tensor:
-        """Return the results so far as one number."""
         assert state.memory is not None
         number = torch.zeros_like(state.player)
         for column in state.memory.flatten(-2).unbind(-1):

@@ -76,7 +76,6 @@ class BoardGame(Game[I]):
         """Move where `goes`, and return the rewards; `taken` counts an episode's actions before."""
 
     def observe(self, state: State) -> tuple[Tensor, Tensor]:
-        """Return the tokens between two answers, (S, B, n), and which of them are there."""
         squares = self.show(state) + SQUARE
 
         def fill(token: int) -> Tensor:
@@ -95,10 +94,6 @@ class BoardGame(Game[I]):
         return torch.cat([*parts, fill(ASSISTANT)], -1), torch.cat([*kept, there], -1)
 
     def step(self, state: State, answer: Tensor) -> Tensor:
-        """Take answers (S, B, A), which end at their first CLOSE or END; return the rewards.
-
-        Episodes that are over have none.
-        """
         in_form, words = read_answer(answer)
         running = ~state.over
         reward = torch.zeros(in_form.shape, device=answer.device)

@@ -43,7 +43,6 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         return torch.tensor([[*map("FHGS".index, one.map.replace("\n", ""))] for one in instances])
 
     def start(self, boards: Tensor, noise: Tensor) -> State:
-        """Return the first states."""
         player = (boards == 3).long().argmax(-1)
         over = torch.zeros_like(player, dtype=torch.bool)
         left = torch.full_like(player, self.budget.max_actions)
@@ -57,7 +56,6 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         return shown.scatter(-1, here, on[state.board.gather(-1, here)])
 
     def find_plan(self, boards: Tensor) -> Tensor:
-        """Return the steps to the goal from each square."""
         far = torch.where(boards == 2, 0, FAR)
         beside = self._beside.to(boards.device)
         for _ in range(self._area):
@@ -66,11 +64,9 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         return far.clamp(max=FAR)
 
     def position(self, state: State) -> Tensor:
-        """Return the player's square."""
         return state.player
 
     def move(self, state: State, direction: Tensor, goes: Tensor, taken: Tensor) -> Tensor:
-        """Move one square, or slip aside."""
         slip = self._slip
         at = taken.clamp(max=self.budget.max_actions - 1)[..., None]
         roll = (state.noise.gather(-1, at)[..., 0] * slip.total).long()

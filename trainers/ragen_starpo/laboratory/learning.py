@@ -19,10 +19,8 @@ from ragen_starpo.algorithms.advantages import (
 from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
 from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
 from ragen_starpo.engine.worker import Contribution
-from ragen_starpo.laboratory.groups import keep_groups, weigh_groups
-from ragen_starpo.laboratory.model import StackedModel, Weights
-from ragen_starpo.laboratory.optimiser import AdamW
-from ragen_starpo.laboratory.rollouts import Rollouts
+from ragen_starpo.laboratory.model import AdamW, StackedModel, Weights
+from ragen_starpo.laboratory.rollouts import Rollouts, keep_groups, weigh_groups
 from ragen_starpo.objective import REFERENCE, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import AdvantageSettings
@@ -188,9 +186,8 @@ class Learner:
     def find_values(self, rollouts: Rollouts) -> Tensor:
         """Return the critic's values of sampled tokens, (S, R, T)."""
         place, sampled = sampled_places(rollouts.mask)
-        return _spread(
-            rollouts, place, self.model.value(self.critic, rollouts.ids, place) * sampled
-        )
+        values = self.model.value(self.critic, rollouts.ids, place)
+        return _spread(rollouts, place, values * sampled)
 
     @torch.no_grad()
     def _find_reference(self, reference: Weights, rollouts: Rollouts) -> Tensor:
@@ -202,7 +199,6 @@ class Learner:
     def _step(
         self, rows: Mapping[str, Tensor], takes: Tensor, critic_only: bool
     ) -> dict[str, Tensor]:
-        """Take a step of the policy and of the critic, and return metrics, (S,)."""
         metrics: dict[str, Tensor] = {}
         if not critic_only:
             gradients, metrics = self.find_gradients(rows)
@@ -272,7 +268,6 @@ def _differentiate(
 
 
 def _spread(rollouts: Rollouts, place: Tensor, values: Tensor) -> Tensor:
-    """Return values of places, (S, N), as a column of rollouts, (S, R, T)."""
     shape = rollouts.mask.shape
     return values.new_zeros(shape).flatten(1).scatter_add_(1, place, values).view(shape)
 

@@ -74,7 +74,6 @@ class MastermindGame(NamingGame[Opening]):
         return torch.where(rows[..., :1] < 0, -1, shown).flatten(2)
 
     def name_ways(self, state: State) -> Tensor:
-        """Return the colours."""
         letters = torch.arange(WORD, _FACT, device=state.player.device)
         return letters.expand(*state.player.shape, -1)
 
@@ -90,7 +89,6 @@ class MastermindGame(NamingGame[Opening]):
         return prefers | ~prefers.any(-1, keepdim=True)
 
     def act(self, state: State, ways: Tensor, goes: Tensor) -> Tensor:
-        """Guess a code."""
         assert state.memory is not None
         guess = torch.zeros_like(state.player)
         for way in ways.unbind(-1):
@@ -106,7 +104,6 @@ class MastermindGame(NamingGame[Opening]):
         return found.float() * WON_POINTS / 100
 
     def position(self, state: State) -> Tensor:
-        """Return the guesses with their answers as one number."""
         assert state.memory is not None
         kinds = len(_CODES.kinds)
         guess, kind = state.memory[..., :-1, :].unbind(-1)

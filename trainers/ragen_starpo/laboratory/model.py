@@ -14,6 +14,7 @@ import torch.nn.functional as F  # noqa: N812 (its usual name)
 from torch import Tensor
 
 from ragen_starpo.laboratory.readers import Cache, Layout
+from ragen_starpo.recipes.run_sections import OptimiserSettings
 from ragen_starpo.small_model import Shape
 
 Weights = dict[str, Tensor]
@@ -145,27 +146,47 @@ class StackedModel:
         return stored + (last * tokens + asked) * layer + 2.0 * asked * width * self.vocabulary
 
 
-def stack_weights(models: Sequence[Mapping[str, Tensor]], layers: int) -> Weights:
-    """Return the weights of Qwen2 models, given as the state dictionaries of transformers."""
-    one_by_one = [_from_qwen2(state, layers) for state in models]
-    return {name: torch.stack([one[name] for one in one_by_one]) for name in one_by_one[0]}
+class AdamW:
+    """AdamW with a state, a gradient norm and a schedule for each seed of the weights."""
 
+    def __init__(self, weights: Weights, settings: OptimiserSettings) -> None:
+        self._settings = settings
+        self._weights = weights
+        self._first = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+        self._second = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+        some = next(iter(weights.values()))
+        self._steps = torch.zeros(len(some), device=some.device)
 
-def _from_qwen2(state: Mapping[str, Tensor], layers: int) -> Weights:
-    weights = {"embed": state["model.embed_tokens.weight"], "norm": state["model.norm.weight"]}
-    for i in range(layers):
+    @torch.no_grad()
+    def step(self, gradients: Mapping[str, Tensor], takes: Tensor, factor: float = 1.0) -> Tensor:
+        """Take a step in the seeds where `takes`, (S,); return the norms before clipping, (S,).
 
-        def read(name: str, prefix: str = f"model.layers.{i}") -> Tensor:
-            return state[f"{prefix}.{name}"]
-
-        projections = [f"self_attn.{one}_proj" for one in "qkv"]
-        weights |= {
-            f"norm1.{i}": read("input_layernorm.weight"),
-            f"norm2.{i}": read("post_attention_layernorm.weight"),
-            f"qkv.{i}": torch.cat([read(f"{name}.weight") for name in projections]).T,
-            f"bias.{i}": torch.cat([read(f"{name}.bias") for name in projections]),
-            f"out.{i}": read("self_attn.o_proj.weight").T,
-            f"up.{i}": torch.cat([read(f"mlp.{one}_proj.weight") for one in ("gate", "up")]).T,
-            f"down.{i}": read("mlp.down_proj.weight").T,
-        }
-    return {name: weight.detach().float().contiguous() for name, weight in weights.items()}
+        `factor` is that of the learning rate.
+        """
+        settings = self._settings
+        squares = sum(gradient.flatten(1).square().sum(1) for gradient in gradients.values())
+        assert isinstance(squares, Tensor)
+        norms = squares.sqrt()
+        takes = takes & norms.isfinite()
+        scale = torch.where(takes, (settings.clip_grad / (norms + 1e-6)).clamp(max=1.0), 0.0)
+        # The first step has a rate of 0 where the rate warms up.
+        warm = (self._steps / max(1, settings.warmup_steps)).clamp(max=1.0)
+        rate = factor * settings.learning_rate * takes
+        if settings.warmup_steps:
+            rate = rate * warm
+        self._steps = self._steps + takes
+        small, large = settings.betas
+        counted = self._steps.clamp(min=1)
+        for name, weight in self._weights.items():
+            shape = (-1, *[1] * (weight.dim() - 1))
+            gradient = gradients[name].nan_to_num(0.0) * scale.view(shape)
+            # A seed that takes no step keeps its state.
+            on = takes.float().view(shape)
+            first, second = self._first[name], self._second[name]
+            first.lerp_(gradient, (1 - small) * on)
+            second.mul_(1 - (1 - large) * on).addcmul_(gradient, gradient, value=1 - large)
+            spread = (second / (1 - large**counted).view(shape)).sqrt_().add_(1e-8)
+            weight.mul_(1 - rate.view(shape) * settings.weight_decay)
+            step_size = rate / (1 - small**counted)
+            weight.sub_(spread.reciprocal_().mul_(first).mul_(step_size.view(shape)))
+        return norms

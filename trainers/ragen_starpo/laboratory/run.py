@@ -18,10 +18,9 @@ from ragen_envs.core.instances import RandomStream
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
 from ragen_starpo.laboratory.game import AnyGame, draw
 from ragen_starpo.laboratory.games import find_game
-from ragen_starpo.laboratory.groups import replace_groups
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
-from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play
+from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play, replace_groups
 from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
 from ragen_starpo.small_model import Shape
@@ -84,16 +83,6 @@ def run_arm(
     """Train a run for each warm start and seed, in the order of their pairs.
 
     Runs of equal numbers play the same instances with the same noise in every arm.
-
-    Args:
-        task: The game and the size of an iteration.
-        settings: Settings of a recipe that differ from the laboratory's.
-        iterations: Iterations of each run.
-        warm_starts: Numbers of the models to begin with.
-        seeds: Seeds of training from each of them.
-        device: `cpu`, or a device of torch.
-        cache: Folder for the weights of warm starts.
-        on_runs: Called with the number of iterations of runs that are done.
     """
     recipe = read_arm(settings)
     place = torch.device(device)
@@ -175,7 +164,6 @@ def make_warm_starts(
 
 
 def _generators(purpose: str, labels: Sequence[object]) -> list[torch.Generator]:
-    """Return a generator of random numbers for each label."""
     streams = [RandomStream("laboratory", purpose, str(label)) for label in labels]
     return [torch.Generator().manual_seed(stream.word() >> 1) for stream in streams]
 

@@ -57,7 +57,6 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
         return State(ground, player, noise, left, over, over, box)
 
     def show(self, state: State) -> Tensor:
-        """Return the squares."""
         assert state.boxes is not None
         shown = torch.tensor([*map(SQUARES.index, "#_O")], device=state.board.device)[state.board]
         for piece, (on_floor, on_target) in ((state.boxes, "X√"), (state.player, "PS")):
@@ -68,7 +67,6 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
         return shown
 
     def find_plan(self, boards: Tensor) -> Tensor:
-        """Return the moves to a solution from each square of the player and of the box."""
         count, area = boards.shape
         ground = torch.tensor([0, 1, 2, 1, 2, 1, 2], device=boards.device)[boards]
         every = torch.arange(area * area, device=boards.device).expand(count, -1)
@@ -95,7 +93,6 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
             far = nearer
 
     def position(self, state: State) -> Tensor:
-        """Return the squares of the player and of the box as one number."""
         assert state.boxes is not None
         return state.player * self._area + state.boxes
 

@@ -10,10 +10,9 @@ from torch import Tensor
 
 from ragen_starpo.laboratory.game import PAD, AnyGame, draw
 from ragen_starpo.laboratory.learning import sampled_places
-from ragen_starpo.laboratory.model import StackedModel, Weights
-from ragen_starpo.laboratory.optimiser import AdamW
+from ragen_starpo.laboratory.model import AdamW, StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Record, Rollouts
-from ragen_starpo.recipes.sections import OptimiserSettings
+from ragen_starpo.recipes.run_sections import OptimiserSettings
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from ragen_bench.visible import visible
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
-from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec, rollout_specs
-from ragen_starpo.rollout.refills import Refills
+from ragen_starpo.rollout.episodes import EpisodeFactory, Refills, RolloutSpec, rollout_specs
 from ragen_starpo.rollout.selection import LOG, Ended, FailedEpisode, complete_groups, first_error
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, sampled_of
 

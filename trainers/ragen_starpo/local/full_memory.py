@@ -42,11 +42,7 @@ An engine's own process reports its error as text.
 
 @contextmanager
 def explain_memory(run: Path) -> Iterator[None]:
-    """Turn an error of a full memory into a UserError that names the latest checkpoint.
-
-    Args:
-        run: Directory of the run.
-    """
+    """Turn an error of a full memory into a UserError that names the latest checkpoint."""
     try:
         yield
     except UserError:

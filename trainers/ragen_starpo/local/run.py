@@ -32,7 +32,7 @@ from ragen_starpo.local.run_files import (
 )
 from ragen_starpo.made_folder import check_place
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import EnvironmentSettings
+from ragen_starpo.recipes.run_sections import EnvironmentSettings
 from ragen_starpo.rollout.episodes import training_env
 from ragen_starpo.rollout.own_reward import OwnReward
 
@@ -192,12 +192,10 @@ def iterations_done(path: Path) -> int:
 
 
 def _checkpoints(path: Path) -> dict[int, Path]:
-    """Return a run's checkpoints by the number of iterations."""
     return _iterations(path / "checkpoints")
 
 
 def _iterations(path: Path) -> dict[int, Path]:
-    """Return folders that are named after an iteration, by its number."""
     folders = path.glob(_name(0).replace("0", "[0-9]"))
     return {int(folder.name.partition("_")[2]): folder for folder in folders if folder.is_dir()}
 
@@ -249,7 +247,6 @@ def save_rollouts(
 def _config(
     recipe: Recipe, number: int, temperature: float, saved: Sequence[EpisodeRecord]
 ) -> RunConfig:
-    """Return the content of run.json."""
     indices: dict[str, dict[int, None]] = {}
     for record in saved:
         indices.setdefault(record.env, {})[record.index] = None
@@ -293,5 +290,4 @@ def _config(
 
 @cache
 def _spec_hash(env: str, response_format: ResponseFormat, changes: EnvironmentSettings) -> str:
-    """Return the hash of a training environment's specification."""
     return spec_hash(env, "train", response_format, partial(training_env, changes=changes))

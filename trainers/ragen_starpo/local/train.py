@@ -199,7 +199,6 @@ def _validate(
 
 
 def _describe_starvation(run: TrainingDirectory, give_up_after: int) -> str | None:
-    """Return the reason to stop when no group's returns differ; None to continue."""
     last = list(run.lines("metrics.jsonl"))[-give_up_after:]
     reason = find_reason(last) if len(last) == give_up_after else None
     if reason is None:
@@ -214,7 +213,6 @@ def _describe_starvation(run: TrainingDirectory, give_up_after: int) -> str | No
 
 
 def _describe_trap(warnings: Sequence[TrapWarning], run: TrainingDirectory) -> str | None:
-    """Return the reason to stop in a confirmed echo trap; None to continue."""
     confirmed = [warning for warning in warnings if warning.kind == "confirmed"]
     if not confirmed:
         return None

@@ -18,7 +18,7 @@ from ragen_starpo.local.actor import Actor
 from ragen_starpo.local.validation import validate
 from ragen_starpo.objective import policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.refills import Refills
+from ragen_starpo.rollout.episodes import Refills
 from ragen_starpo.rollout.selection import select_rollouts
 from ragen_starpo.rollout.trajectory import TokenBatch
 
@@ -51,11 +51,9 @@ class Trainer:
         self._actor.load_weights(self.policy.state_for_rollout())
 
     def iterate(self, number: int) -> Iteration:
-        """Play rollouts and learn from them."""
         return run_iteration(self.recipe, self.settings, number, self)
 
     def adapt(self, settings: AdaptableSettings) -> None:
-        """Use these settings from now on."""
         self.settings = settings
 
     def validate(self, folder: Path) -> dict[str, float]:
@@ -63,21 +61,14 @@ class Trainer:
         self.save(folder)
         recipe, rollouts = self.recipe, self.recipe.rollouts
         return validate(
-            folder,
-            recipe.envs,
-            recipe.response_format,
-            rollouts.max_tokens,
-            recipe.validation,
-            rollouts.history,
-            self.day,
+            *(folder, recipe.envs, recipe.response_format, rollouts.max_tokens),
+            *(recipe.validation, rollouts.history, self.day),
         )
 
     def save(self, folder: Path) -> None:
-        """Write the model as a folder that transformers reads."""
         self.policy.save(folder)
 
     def save_checkpoint(self, folder: Path) -> None:
-        """Write all state that the next iterations depend on."""
         for name, model in self._trained_models():
             model.save_checkpoint(folder / name)
 
@@ -88,7 +79,6 @@ class Trainer:
         self._actor.load_weights(self.policy.state_for_rollout())
 
     def play(self, number: int, clock: Clock) -> Rollouts:
-        """Play the rollouts of an iteration and filter them."""
         with clock.measure("rollouts"):
             refills = Refills(self.recipe, number)
             played = self._actor.rollouts(number, self.settings.temperature, refills)
@@ -97,15 +87,12 @@ class Trainer:
         return Rollouts(played, kept, self._actor.error, replaced=len(refills.replaced))
 
     def log_probs(self, batch: TokenBatch) -> Tensor:
-        """Return log-probabilities of sampled tokens under the current policy."""
         return self.policy.log_probs(batch, self.settings.temperature)[0]
 
     def load(self, _rollouts: Rollouts, batch: TokenBatch, _steps: Sequence[Tensor]) -> _Models:
-        """Return the models with a batch."""
         return _Models(self, batch)
 
     def publish_weights(self, _number: int, clock: Clock, *, learned: bool) -> None:
-        """Give the policy's weights to the actor, if they have changed."""
         if learned:
             with clock.measure("weights"):
                 self._actor.load_weights(self.policy.state_for_rollout())

@@ -15,7 +15,7 @@ from ragen_bench.scores.metrics import compute_metrics
 from ragen_bench.suites import env_id, select
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.sums import sum_in_order
-from ragen_starpo.recipes.sections import ValidationSettings
+from ragen_starpo.recipes.run_sections import ValidationSettings
 
 _SLOTS = 64
 

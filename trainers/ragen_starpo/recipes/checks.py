@@ -23,7 +23,6 @@ def find_problems(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_groups(recipe: Recipe) -> Iterator[str]:
-    """Check that the environments are unique and have a group each, and that returns can differ."""
     envs, rollouts, strategy = recipe.envs, recipe.rollouts, recipe.filter.strategy
     if not envs:
         yield "envs: name at least one environment"
@@ -86,7 +85,6 @@ def _check_mixture(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_steps(recipe: Recipe) -> Iterator[str]:
-    """Check that no learning rate reaches 0 too early, and the settings of advantages and loss."""
     for name, optimiser in (("optimiser", recipe.optimiser), ("critic", recipe.critic)):
         if 0 < optimiser.decay_steps < recipe.max_steps:
             yield (
@@ -106,7 +104,6 @@ def _check_steps(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_loss(recipe: Recipe) -> Iterator[str]:
-    """Check that settings of the loss have an effect, and that sequences are whole rows."""
     loss, policy = recipe.loss, LOSSES.find(recipe.loss.policy)
     if not policy.takes("sequences"):
         if loss.sequence != "trajectory":
@@ -125,7 +122,6 @@ def _check_loss(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_shaping(recipe: Recipe) -> Iterator[str]:
-    """Check that the penalty of long responses has a buffer, which responses can leave."""
     buffer, most = recipe.shaping.overlong_buffer, recipe.rollouts.max_tokens
     penalty = recipe.shaping.overlong_penalty
     if not buffer and penalty != type(recipe.shaping).overlong_penalty:
@@ -141,7 +137,6 @@ def _check_shaping(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_thoughts(recipe: Recipe) -> Iterator[str]:
-    """Check that responses have the thoughts that reward terms and diagnostics read."""
     response_format, measured = recipe.response_format, recipe.diagnostics.thoughts
     if measured and recipe.rollouts.instances * recipe.rollouts.samples < 2:
         yield (
@@ -163,7 +158,6 @@ def _check_thoughts(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_monitor(recipe: Recipe) -> Iterator[str]:
-    """Check that a warning has a setting to change."""
     monitor = recipe.monitor
     can_heat = (
         monitor.temperature_factor > 1 and monitor.temperature_limit > recipe.rollouts.temperature
@@ -180,7 +174,6 @@ def _check_monitor(recipe: Recipe) -> Iterator[str]:
 
 
 def _check_ahead(recipe: Recipe) -> Iterator[str]:
-    """Check that rollouts played ahead are corrected, and that no warning is to change them."""
     if not recipe.cluster.ahead:
         return
     if recipe.correction.level == "none":

@@ -110,7 +110,6 @@ def _resolve(name: str, beside: Path, seen: tuple[str, ...]) -> JsonObject:
 
 
 def _read_file(path: Path, seen: tuple[str, ...]) -> JsonObject:
-    """Return a file's settings, merged over its base."""
     place = str(path.resolve())
     if place in seen:
         raise UserError(f"{path} builds on itself; remove a base")
@@ -131,7 +130,6 @@ def _load_toml(path: Path) -> JsonObject:
 
 
 def _merge(base: JsonObject, own: JsonObject) -> JsonObject:
-    """Return the base with its settings replaced, table by table."""
     merged = dict(base)
     for name, value in own.items():
         there = base.get(name)

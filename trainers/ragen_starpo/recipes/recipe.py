@@ -18,38 +18,34 @@ from ragen_bench.errors import UserError, nearest
 from ragen_bench.json_types import JsonObject
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.algorithms.registry import ESTIMATORS
+from ragen_starpo.recipes.bounds import STRICT, Count, NonNegative, Seed
 from ragen_starpo.recipes.checks import find_problems
 from ragen_starpo.recipes.files import override, read_settings
-from ragen_starpo.recipes.sections import (
-    STRICT,
-    AdvantageSettings,
+from ragen_starpo.recipes.run_sections import (
     ClusterSettings,
-    CorrectionSettings,
-    Count,
     DiagnosticsSettings,
     EnvironmentSettings,
-    FilterSettings,
     LoraSettings,
-    LossSettings,
-    MixtureSettings,
     MonitorSettings,
-    NonNegative,
     OptimiserSettings,
     RecordSettings,
-    RolloutSettings,
-    Seed,
-    ShapingSettings,
     ValidationSettings,
+)
+from ragen_starpo.recipes.sections import (
+    AdvantageSettings,
+    CorrectionSettings,
+    FilterSettings,
+    LossSettings,
+    MixtureSettings,
+    RolloutSettings,
+    ShapingSettings,
 )
 
 _LATER = {
     "advantage": ("settings",),
     "rollouts": ("refills",),
     "filter": ("settings", "reweight"),
-    "loss": (
-        *("settings", "policy", "kl_ratio", "mask_truncated", "sequence"),
-        "mask_void_turns",
-    ),
+    "loss": ("settings", "policy", "kl_ratio", "mask_truncated", "sequence", "mask_void_turns"),
     "correction": ("reject", "reject_low", "reject_high"),
     "shaping": ("overlong_buffer", "overlong_penalty"),
 }
@@ -70,16 +66,13 @@ class Recipe:
         response_format: Format of the responses.
         iterations: Number of iterations.
         updates: Passes over the rollouts of an iteration (online-k).
-        mini_batch: Maximum trajectories per optimiser step. A pass takes the fewest steps, of sizes
-            that differ by at most one.
-        micro_batch: Sequences per forward pass: trajectories, or turns with a limited history. It
-            affects memory, not results.
+        mini_batch: Maximum trajectories per optimiser step. A pass takes the fewest steps.
+        micro_batch: Sequences per forward pass. It affects memory, not results.
         micro_batch_tokens: Tokens per forward pass, padding included, instead of a number of
             sequences; at least those of the longest sequence. None to count sequences.
         checkpoint_every: Iterations between checkpoints; 0 for one after the last iteration.
         give_up_after: Consecutive iterations in which the filter keeps nothing before the run ends.
-        seed: Seed of instances, noise, sampling and the order of updates; below 2**30, where the
-            instances of demonstrations begin.
+        seed: Seed of instances, noise, sampling and the order of updates.
     """
 
     model: str
@@ -236,7 +229,6 @@ def describe_error(recipe: type, error: ValidationError) -> str:
 
 
 def _bounds(recipe: type, names: Sequence[str]) -> str:
-    """Return the description of the bounds of a setting, or of the numbers in a table."""
     section = recipe
     for name in names:
         hint = get_type_hints(section, include_extras=True)[name]
@@ -256,7 +248,6 @@ def _field_infos(hint: object) -> Iterator[FieldInfo]:
 
 
 def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
-    """Suggest a known setting for an unknown one."""
     section = recipe
     for table in tables:
         section = _dataclass_in(get_type_hints(section)[table]) or section
@@ -268,6 +259,5 @@ def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
 
 
 def _dataclass_in(hint: object) -> type | None:
-    """Return the dataclass in a type hint."""
     kinds = (kind for kind in (hint, *get_args(hint)) if isinstance(kind, type))
     return next((kind for kind in kinds if is_dataclass(kind)), None)

@@ -18,7 +18,7 @@ from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import LARGEST
 from ragen_starpo.diagnostics.cost import list_milestones, sum_cost
 from ragen_starpo.diagnostics.drift import find_drift
-from ragen_starpo.recipes.sections import MonitorSettings
+from ragen_starpo.recipes.run_sections import MonitorSettings
 from ragen_starpo.report.curves import find_checkpoints, group_metrics, list_held_out
 from ragen_starpo.report.iteration_lines import iteration_lines, read_start
 

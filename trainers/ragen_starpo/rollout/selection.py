@@ -71,7 +71,6 @@ def select_rollouts(
 
 
 def _by_environment(trajectories: Sequence[TokenTrajectory]) -> list[list[int]]:
-    """Return the places of each environment's trajectories."""
     places: dict[str, list[int]] = {}
     for place, trajectory in enumerate(trajectories):
         places.setdefault(trajectory.record.env, []).append(place)

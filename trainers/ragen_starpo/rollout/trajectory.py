@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -13,6 +14,7 @@ from ragen_bench.models.hf.sampling import Ending, Generation
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_envs.core.sums import sum_in_order
 
+T = TypeVar("T", int, float)
 _DECIMALS = 6
 """Decimals of a return: coarser than rounding errors, finer than rewards."""
 
@@ -71,32 +73,24 @@ class TokenSequence:
     @property
     def mask(self) -> list[int]:
         """1 for each sampled token, 0 for each observed one."""
-        return [
-            kind
-            for turn in self.turns
-            for kind in (*(0 for _ in turn.observed), *(1 for _ in turn.sampled.ids))
-        ]
+        return self._column(0, lambda sampled: [1] * len(sampled.ids))
 
     @property
     def log_probs(self) -> list[float]:
         """The engine's log-probability of each sampled token, 0 for each observed one."""
-        return [
-            value
-            for turn in self.turns
-            for value in (*(0.0 for _ in turn.observed), *turn.sampled.log_probs)
-        ]
+        return self._column(0.0, lambda sampled: sampled.log_probs)
 
     @property
     def cut(self) -> list[int]:
         """1 for each token of a response that the limit of tokens cut, 0 for all others."""
-        return [
-            kind
-            for turn in self.turns
-            for kind in (
-                *(0 for _ in turn.observed),
-                *(int(not turn.sampled.stopped) for _ in turn.sampled.ids),
-            )
-        ]
+        return self._column(0, lambda sampled: [int(not sampled.stopped)] * len(sampled.ids))
+
+    def _column(self, observed: T, of: Callable[[Sampled], Sequence[T]]) -> list[T]:
+        column: list[T] = []
+        for turn in self.turns:
+            column += [observed] * len(turn.observed)
+            column += of(turn.sampled)
+        return column
 
     @property
     def numbers(self) -> list[int]:

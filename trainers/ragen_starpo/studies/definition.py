@@ -13,8 +13,7 @@ from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError, unknown
 from ragen_bench.reading import read_toml
-from ragen_starpo.recipes.recipe import describe_error
-from ragen_starpo.recipes.sections import (
+from ragen_starpo.recipes.bounds import (
     STRICT,
     Count,
     Finite,
@@ -22,6 +21,7 @@ from ragen_starpo.recipes.sections import (
     Positive,
     ShareBelowOne,
 )
+from ragen_starpo.recipes.recipe import describe_error
 
 CATALOGUE = Path(__file__).parent / "catalogue"
 """The studies that come with the package."""

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_starpo.diagnostics.monitor import EchoTrapMonitor, TrapWarning
-from ragen_starpo.recipes.sections import MonitorSettings
+from ragen_starpo.diagnostics.monitor import EchoTrapMonitor
+from ragen_starpo.recipes.run_sections import MonitorSettings
 from ragen_starpo.studies.definition import GAIN, WINDOW
 
 Curves: TypeAlias = Mapping[str, NDArray[np.float32]]
@@ -116,7 +116,6 @@ def find_rise(runs: Runs) -> float:
 
 
 def _first_signs(curves: Curves, run: int) -> dict[str, int]:
-    """Return the iteration of a run's first warning of each sign, and of any."""
     watched = {name: curves[curve][run] for name, curve in WATCHED.items() if curve in curves}
     watched.setdefault("rollout/reward", curves["success"][run])
     monitor = EchoTrapMonitor(MonitorSettings())
@@ -125,10 +124,7 @@ def _first_signs(curves: Curves, run: int) -> dict[str, int]:
         line = {name: float(values[place]) for name, values in watched.items()}
         for warning in monitor.take({"iteration": place + 1, **line}):
             first.setdefault("monitor_lead", warning.iteration)
-            for name in _named(warning):
-                first.setdefault(name, warning.iteration)
+            for name, metric in _SIGNS.items():
+                if metric in warning.signals:
+                    first.setdefault(name, warning.iteration)
     return first
-
-
-def _named(warning: TrapWarning) -> list[str]:
-    return [name for name, metric in _SIGNS.items() if metric in warning.signals]

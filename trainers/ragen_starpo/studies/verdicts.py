@@ -195,11 +195,6 @@ def judge(study: Study, load: Load, looks: int | None = None) -> Judgement:
     A claim is judged at each of its looks until it is decided; what a gate closes at the first
     look stays closed. At a look, Holm's step-down gives the smallest p-value a share of the error
     rate that counts the claims not decided before.
-
-    Args:
-        study: The study.
-        load: Returns an arm's runs with a number of seeds for each warm start, None if missing.
-        looks: Number of looks; None for all.
     """
     done: dict[int, Verdict] = {}
     last: dict[int, Verdict] = {}
@@ -277,6 +272,5 @@ def _collect(
 
 
 def _arms(study: Study, claim: Claim) -> list[str]:
-    """Return the arms that a claim needs."""
     knob = [claim.knob.arm] if claim.knob else []
     return [study.reference, *claim.plus, *claim.minus, *knob]

@@ -85,7 +85,6 @@ def _with_unknown(
     groups: Groups,
     features: Mapping[str, Feature],
 ) -> dict[str, Concept]:
-    """Return the concepts with their unknown features."""
     _check_known("open.toml", written, features, "feature")
     unknown: dict[str, set[str]] = {name: set() for name in concepts}
     for key, parts in written.items():
@@ -228,7 +227,6 @@ def _read_levels(entry: int | list[int]) -> Levels:
 
 
 def _read_nouns(folder: Traversable) -> Nouns:
-    """Return the nouns of a folder with nouns.txt and related.toml."""
     sides = {
         side: {noun: frozenset(words.split(", ")) for noun, words in nouns.items()}
         for side, nouns in _toml(folder / "related.toml").items()

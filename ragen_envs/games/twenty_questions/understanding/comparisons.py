@@ -60,7 +60,6 @@ def read_comparison(question: Tokens, lexicon: Lexicon) -> Form | None:
 
 @cache
 def _frames() -> Frames[tuple[str, str]]:
-    """Return the frames of each scale and relation, as comparisons.toml has them."""
     table = data_file("comparisons.toml")
     return Frames(
         {

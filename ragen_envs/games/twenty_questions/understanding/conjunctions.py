@@ -87,7 +87,6 @@ def _combine(join: Join, forms: list[Form | None]) -> Form | None:
 
 
 def _questions(tokens: Tokens) -> tuple[Join | None, list[Tokens]]:
-    """Return how questions are joined, and the questions."""
     parts: list[Tokens] = []
     joins: set[str] = set()
     start = 0

@@ -62,7 +62,6 @@ def _frames() -> Frames[str]:
 
 @cache
 def _phrase_meanings(table: str) -> dict[str, str]:
-    """Return the meaning of each phrase of a table of letters.toml."""
     return {
         " ".join(tokens): meaning
         for meaning, phrases in data_file("letters.toml")[table].items()

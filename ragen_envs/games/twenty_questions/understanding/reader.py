@@ -161,7 +161,6 @@ class _TextReader:
         return read_shared(discourse.plain(question), discourse.plain(again), self._clause)
 
     def _clause(self, tokens: Tokens) -> Form | None:
-        """Return the form of a single clause, or of a bare word."""
         self._left -= 1
         if self._left < 0:
             return None

@@ -85,7 +85,6 @@ def _read(name: str) -> Any:
 
 
 def _frozen(value: object) -> object:
-    """Return the value with tuples instead of lists."""
     if isinstance(value, list):
         return tuple(map(_frozen, value))
     if isinstance(value, dict):
