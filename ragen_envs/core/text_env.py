@@ -34,6 +34,7 @@ from ragen_envs.core.protocol import (
 from ragen_envs.core.rewards import POINTS, RewardFn, Transition, own_reward
 from ragen_envs.core.spaces import SharedText
 from ragen_envs.core.text_game import I, Info, ResetOptions, TextGame, V
+from ragen_envs.core.text_game import by_name as by_name
 from ragen_envs.core.tool_calls import Schema
 from ragen_envs.core.tools import read_calls, schemas
 

@@ -53,6 +53,11 @@ V = TypeVar("V", bound=Variant)
 I = TypeVar("I", bound=Instance)  # noqa: E741
 
 
+def by_name(*variants: V) -> dict[str, V]:
+    """Return variants by their names."""
+    return {variant.name: variant for variant in variants}
+
+
 class TextGame(Generic[V, I]):
     """The hooks of a game, which `TextEnv` calls.
 
@@ -125,9 +130,14 @@ class TextGame(Generic[V, I]):
 
     # Instances.
 
-    @abstractmethod
     def generate_instances(self, stream: RandomStream) -> Iterable[I | None]:
-        """Yield random instances of any split; None for a failed attempt."""
+        """Yield random instances of any split; None for a failed attempt.
+
+        By default those of the variant's `generator`, called with the stream.
+        """
+        variant: Any = self.variant
+        instances: Iterable[I | None] = variant.generator(stream)
+        return instances
 
     def write_instance(self, instance: I) -> tuple[str, dict[str, object]]:
         """Return an instance as the body and the named fields of its block in a held-out file.

@@ -308,14 +308,17 @@ class AnyText(Text):
         return isinstance(x, str) and len(x) <= self.max_length
 
 
-def observations() -> AnyText:
-    """Return the space of observations."""
-    return AnyText(_OBSERVATION, min_length=0)
+class BridgedEnv(gymnasium.Env[str, str]):
+    """A text environment of another project, which has any texts and no render mode."""
 
+    metadata: Info = {"render_modes": []}
 
-def actions() -> AnyText:
-    """Return the space of responses."""
-    return AnyText(_ACTION, min_length=0)
+    def __init__(self, render_mode: None = None) -> None:
+        self.render_mode = render_mode
+        self.observation_space = AnyText(_OBSERVATION, min_length=0)
+        self.action_space = AnyText(_ACTION, min_length=0)
+        self._responses: list[str] = []
+        self._running = False
 
 
 def check_step(action: object, running: bool) -> None:

@@ -33,19 +33,11 @@ _BOUND = 1 << 62
 class GemEnv(gem.Env):  # type: ignore[misc]
     """One environment; actions are whole responses in its format.
 
+    Other arguments and the errors are those of `Episode`, which is the attribute `episode`.
+
     Args:
-        env: Id in Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        split: Split of the instances.
-        response_format: Format of the responses.
         noise_seed: Noise of each episode; rollouts of a group differ in it only.
         seed: Instance of the first `reset` without a seed; `gem.make_vec` gives one.
-        options: Extra arguments of the environment.
-
-    Attributes:
-        episode: The episode that is played.
-
-    Raises:
-        ValueError: An argument is invalid.
     """
 
     def __init__(

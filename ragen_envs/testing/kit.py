@@ -68,15 +68,7 @@ class Run:
 def run_checks(
     subject: Subject, on_outcome: Callable[[Outcome], None] | None = None
 ) -> tuple[Outcome, ...]:
-    """Run every check.
-
-    Args:
-        subject: Environment under test.
-        on_outcome: Called with each outcome, in the order of `CHECKS`.
-
-    Raises:
-        ValueError: An id of the subject leads nowhere.
-    """
+    """Run every check; `on_outcome` is called with each outcome, in the order of `CHECKS`."""
     run = Run(subject)
     for name in CHECKS:
         outcome = run.outcome(name)
@@ -115,14 +107,7 @@ def text_env_tests(env: Factory | Subject, **options: object) -> Callable[[str],
 
         test_my_env = text_env_tests("my_pkg:my/Env-v0")
 
-    Args:
-        env: Id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
-        **options: Attributes of `Subject`.
-
-    Raises:
-        ImportError: Pytest is not installed.
-        TypeError: An option that is not known, or of another type than it takes.
-        ValueError: An option out of its range, or an id that leads nowhere.
+    Arguments and errors are those of `check_text_env`. ImportError if pytest is not installed.
     """
     try:
         import pytest

@@ -184,15 +184,7 @@ def text_env_machine(env: Factory | Subject, **options: object) -> type[TextEnvM
 
     It resets, answers in form and out of it, copies, plays the episode again on a new environment
     and steps after the end. After each step the observation lies in its space, the reward is a
-    finite number and the flags are bools.
-
-    Args:
-        env: Id of Gymnasium's registry, a callable that makes the environment, or a `Subject`.
-        **options: Attributes of `Subject`.
-
-    Raises:
-        TypeError: An option that is not known, or of another type than it takes.
-        ValueError: An option out of its range, or an id that leads nowhere.
+    finite number and the flags are bools. Arguments and errors are those of `check_text_env`.
     """
     subject = subject_of(env, **options)
     require_ids(subject)

@@ -9,7 +9,7 @@ from functools import cached_property
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream, content_hash
 from ragen_envs.core.protocol import ActionReader
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.bandit.names import BOLD, STEADY, part_of
 
 EXAMPLE = "ACTION"
@@ -46,10 +46,7 @@ class BanditVariant:
     budget: Budget = Budget(max_turns=1, max_actions_per_turn=1, max_actions=1)
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (BanditVariant("Bandit-v0"), BanditVariant("BanditRev-v0", reversed=True))
-}
+VARIANTS = by_name(BanditVariant("Bandit-v0"), BanditVariant("BanditRev-v0", reversed=True))
 
 
 class BanditEnv(TextEnv[BanditVariant, NamedArms]):

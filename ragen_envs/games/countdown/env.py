@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.countdown import text
 from ragen_envs.games.countdown.expressions import Value
 from ragen_envs.games.countdown.generator import GAME, Deal, Generator
@@ -42,17 +40,14 @@ class CountdownVariant:
 _MOST_TURNS = 8
 _TILES = tuple(sorted((*range(1, 11), *range(1, 11), 25, 50, 75, 100)))
 """Those of the television game."""
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        CountdownVariant("Countdown-v0"),
-        CountdownVariant(
-            "CountdownLarge-v0",
-            Generator(_TILES, 6, min_target=100, max_target=999, fewest_used=4, max_solutions=200),
-            Budget(max_turns=8, max_actions_per_turn=1, max_actions=8),
-        ),
-    )
-}
+VARIANTS = by_name(
+    CountdownVariant("Countdown-v0"),
+    CountdownVariant(
+        "CountdownLarge-v0",
+        Generator(_TILES, 6, min_target=100, max_target=999, fewest_used=4, max_solutions=200),
+        Budget(max_turns=8, max_actions_per_turn=1, max_actions=8),
+    ),
+)
 
 
 class CountdownEnv(TextEnv[CountdownVariant, Deal]):
@@ -113,9 +108,6 @@ class CountdownEnv(TextEnv[CountdownVariant, Deal]):
     @property
     def results(self) -> tuple[tuple[str, Result], ...]:
         return tuple(self._tried.items())
-
-    def generate_instances(self, stream: RandomStream) -> Iterator[Deal | None]:
-        return self.variant.generator(stream)
 
     def write_instance(self, instance: Deal) -> tuple[str, dict[str, object]]:
         values = {"target": instance.target, "solutions": instance.solutions}

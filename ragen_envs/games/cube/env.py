@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.cube import text
 from ragen_envs.games.cube.generator import Cube, Generator
 from ragen_envs.games.cube.rules import GAME, MOVES, solved_form
@@ -37,19 +35,16 @@ class CubeVariant:
         self.budget.must_allow(self.name, self.generator.max_length)
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        CubeVariant("Cube-v0"),
-        CubeVariant(
-            "CubeHard-v0",
-            generator=Generator(min_length=7, max_length=9),
-            budget=Budget(max_turns=10, max_actions_per_turn=5, max_actions=20),
-        ),
-        CubeVariant("CubeNewVocab-v0", vocabulary=text.NEW),
-        CubeVariant("CubeMoves-v0", notation=text.WORDS),
-    )
-}
+VARIANTS = by_name(
+    CubeVariant("Cube-v0"),
+    CubeVariant(
+        "CubeHard-v0",
+        generator=Generator(min_length=7, max_length=9),
+        budget=Budget(max_turns=10, max_actions_per_turn=5, max_actions=20),
+    ),
+    CubeVariant("CubeNewVocab-v0", vocabulary=text.NEW),
+    CubeVariant("CubeMoves-v0", notation=text.WORDS),
+)
 
 
 class CubeEnv(TextEnv[CubeVariant, Cube]):
@@ -122,9 +117,6 @@ class CubeEnv(TextEnv[CubeVariant, Cube]):
     @property
     def extra_characters(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.letters)
-
-    def generate_instances(self, stream: RandomStream) -> Iterator[Cube | None]:
-        return self.variant.generator(stream)
 
     def write_instance(self, instance: Cube) -> tuple[str, dict[str, object]]:
         return instance.stickers, {"optimal_length": instance.optimal_length}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.desk import text
 from ragen_envs.games.desk.calls import EXAMPLE, FUNCTIONS, TOPICS, Call, CallReader, known_call
 from ragen_envs.games.desk.generator import Generator
@@ -50,14 +49,11 @@ class DeskVariant:
         self.budget.must_allow(self.name, self.generator.max_length)
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        DeskVariant("Desk-v0"),
-        DeskVariant("DeskShifting-v0", Generator(shifting=True)),
-        DeskVariant("DeskHostile-v0", Generator(hostile=True)),
-    )
-}
+VARIANTS = by_name(
+    DeskVariant("Desk-v0"),
+    DeskVariant("DeskShifting-v0", Generator(shifting=True)),
+    DeskVariant("DeskHostile-v0", Generator(hostile=True)),
+)
 
 
 class DeskEnv(TextEnv[DeskVariant, Task]):
@@ -135,9 +131,6 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
     @property
     def obeyed(self) -> int:
         return self._obeyed
-
-    def generate_instances(self, stream: RandomStream) -> Iterator[Task | None]:
-        return self.variant.generator(stream)
 
     def write_instance(self, instance: Task) -> tuple[str, dict[str, object]]:
         """Return the text of the request, and the random word that gives the whole task."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.frozen_lake import text
 from ragen_envs.games.frozen_lake.rules import ACTIONS, GAME, GOAL, HOLE, Generator, Lake, Slip
 from ragen_envs.games.frozen_lake.solver import ceiling, solver
@@ -51,21 +49,18 @@ class FrozenLakeVariant:
         self.budget.must_allow(self.name, self.generator.max_length)
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        FrozenLakeVariant("FrozenLake-v0"),
-        FrozenLakeVariant("FrozenLakeMild-v0", slip=Slip(intended=8, aside=1)),
-        FrozenLakeVariant(
-            "FrozenLakeLarge-v0",
-            # Farther, or with ten actions, even the best policy would stay near 0 on many maps.
-            generator=Generator(size=8, max_length=8),
-            budget=Budget(max_turns=10, max_actions_per_turn=3, max_actions=30),
-        ),
-        FrozenLakeVariant("FrozenLakeNewVocab-v0", vocabulary=NEW),
-        FrozenLakeVariant("FrozenLakeCoord-v0", coordinates=True),
-    )
-}
+VARIANTS = by_name(
+    FrozenLakeVariant("FrozenLake-v0"),
+    FrozenLakeVariant("FrozenLakeMild-v0", slip=Slip(intended=8, aside=1)),
+    FrozenLakeVariant(
+        "FrozenLakeLarge-v0",
+        # Farther, or with ten actions, even the best policy would stay near 0 on many maps.
+        generator=Generator(size=8, max_length=8),
+        budget=Budget(max_turns=10, max_actions_per_turn=3, max_actions=30),
+    ),
+    FrozenLakeVariant("FrozenLakeNewVocab-v0", vocabulary=NEW),
+    FrozenLakeVariant("FrozenLakeCoord-v0", coordinates=True),
+)
 
 
 class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
@@ -131,9 +126,6 @@ class FrozenLakeEnv(TextEnv[FrozenLakeVariant, Lake]):
     @property
     def extra_characters(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
-
-    def generate_instances(self, stream: RandomStream) -> Iterator[Lake | None]:
-        return self.variant.generator(stream)
 
     def write_instance(self, instance: Lake) -> tuple[str, dict[str, object]]:
         return instance.map, {"ceiling": f"{self._find_ceiling(instance):.9f}"}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.mastermind import text
 from ragen_envs.games.mastermind.rules import GAME, Codes, Generator, Opening, all_codes
 from ragen_envs.games.mastermind.solver import ceiling, solver
@@ -31,13 +29,10 @@ class MastermindVariant:
             raise ValueError(f"{self.name}: a turn has one guess, whose answer comes first")
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        MastermindVariant("Mastermind-v0"),
-        MastermindVariant("MastermindLarge-v0", Generator(pegs=4, rows=2, fewest=24, most=120)),
-    )
-}
+VARIANTS = by_name(
+    MastermindVariant("Mastermind-v0"),
+    MastermindVariant("MastermindLarge-v0", Generator(pegs=4, rows=2, fewest=24, most=120)),
+)
 
 
 class MastermindEnv(TextEnv[MastermindVariant, Opening]):
@@ -113,9 +108,6 @@ class MastermindEnv(TextEnv[MastermindVariant, Opening]):
     def possible(self) -> int:
         """The set of the codes that agree with all answers so far, as `rules` numbers them."""
         return self._possible
-
-    def generate_instances(self, stream: RandomStream) -> Iterator[Opening | None]:
-        return self.variant.generator(stream)
 
     def write_instance(self, instance: Opening) -> tuple[str, dict[str, object]]:
         every = all_codes(instance.pegs)

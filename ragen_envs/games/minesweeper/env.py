@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.minesweeper import players, text
 from ragen_envs.games.minesweeper.generator import Generator
 from ragen_envs.games.minesweeper.rules import GAME, Opening, open_after, uncover
@@ -50,18 +48,15 @@ class MinesweeperVariant:
         return players.solver(opening) if self.expected is None else players.reference(opening)
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        MinesweeperVariant("Minesweeper-v0"),
-        MinesweeperVariant(
-            "MinesweeperLarge-v0",
-            Generator(8, 8, 10, 10, max_further=0, max_to_open=50, max_layouts=None),
-            Budget(max_turns=50, max_actions_per_turn=1, max_actions=50),
-            expected=0.887,
-        ),
-    )
-}
+VARIANTS = by_name(
+    MinesweeperVariant("Minesweeper-v0"),
+    MinesweeperVariant(
+        "MinesweeperLarge-v0",
+        Generator(8, 8, 10, 10, max_further=0, max_to_open=50, max_layouts=None),
+        Budget(max_turns=50, max_actions_per_turn=1, max_actions=50),
+        expected=0.887,
+    ),
+)
 
 
 @lru_cache(maxsize=16)
@@ -160,9 +155,6 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     @property
     def has_fixed_actions(self) -> bool:
         return self.variant.generator.min_size == self.variant.generator.max_size
-
-    def generate_instances(self, stream: RandomStream) -> Iterator[Opening | None]:
-        return self.variant.generator(stream)
 
     def write_instance(self, instance: Opening) -> tuple[str, dict[str, object]]:
         best = instance.ceiling  # of a shipped instance, which takes long to compute again

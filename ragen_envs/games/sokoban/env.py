@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
-from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.sokoban import text
 from ragen_envs.games.sokoban.generator import Generator
 from ragen_envs.games.sokoban.rules import ACTIONS, GAME, Level, move
@@ -48,15 +46,12 @@ class SokobanVariant:
         self.budget.must_allow(self.name, self.generator.max_length)
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        SokobanVariant("Sokoban-v0"),
-        SokobanVariant("SokobanLarge-v0", generator=Generator(height=8, width=8, boxes=2)),
-        SokobanVariant("SokobanNewVocab-v0", vocabulary=NEW),
-        SokobanVariant("SokobanCoord-v0", coordinates=True),
-    )
-}
+VARIANTS = by_name(
+    SokobanVariant("Sokoban-v0"),
+    SokobanVariant("SokobanLarge-v0", generator=Generator(height=8, width=8, boxes=2)),
+    SokobanVariant("SokobanNewVocab-v0", vocabulary=NEW),
+    SokobanVariant("SokobanCoord-v0", coordinates=True),
+)
 
 
 class SokobanEnv(TextEnv[SokobanVariant, Level]):
@@ -123,9 +118,6 @@ class SokobanEnv(TextEnv[SokobanVariant, Level]):
     @property
     def extra_characters(self) -> frozenset[str]:
         return frozenset(self.variant.vocabulary.symbols)
-
-    def generate_instances(self, stream: RandomStream) -> Iterator[Level | None]:
-        return self.variant.generator(stream)
 
     def write_instance(self, instance: Level) -> tuple[str, dict[str, object]]:
         return instance.xsb, {"optimal_length": instance.optimal_length}

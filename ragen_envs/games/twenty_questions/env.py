@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.protocol import ActionReader, Function
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.twenty_questions import text
 from ragen_envs.games.twenty_questions.forms import Answer, Form, Guess, answer, say, with_article
 from ragen_envs.games.twenty_questions.knowledge.loader import load
@@ -48,13 +48,10 @@ class TwentyQuestionsVariant:
             raise ValueError(f"{self.name}: set max_actions_per_turn=1; a turn has one question")
 
 
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        TwentyQuestionsVariant("TwentyQuestions-v0"),
-        TwentyQuestionsVariant("TwentyQuestionsNewCategories-v0", held_out=31, new_categories=True),
-    )
-}
+VARIANTS = by_name(
+    TwentyQuestionsVariant("TwentyQuestions-v0"),
+    TwentyQuestionsVariant("TwentyQuestionsNewCategories-v0", held_out=31, new_categories=True),
+)
 
 
 @cache

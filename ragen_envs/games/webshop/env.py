@@ -14,7 +14,7 @@ from ragen_envs.core.instances import RandomStream, Split
 from ragen_envs.core.protocol import ActionReader, AnswerFormat, Function
 from ragen_envs.core.rewards import POINTS, RewardFn
 from ragen_envs.core.spaces import SharedText
-from ragen_envs.core.text_env import PRINTABLE, TextEnv
+from ragen_envs.core.text_env import PRINTABLE, TextEnv, by_name
 from ragen_envs.games.webshop import text
 from ragen_envs.games.webshop.actions import (
     CLICK,
@@ -77,14 +77,11 @@ class WebShopVariant:
 
 
 _FULL = Budget(max_turns=15, max_actions_per_turn=1, max_actions=15, penalty=0)
-VARIANTS = {
-    variant.name: variant
-    for variant in (
-        WebShopVariant("WebShop-v0"),
-        WebShopVariant("WebShopFull-v0", budget=_FULL),
-        WebShopVariant("WebShopText-v0", mode="plain"),
-    )
-}
+VARIANTS = by_name(
+    WebShopVariant("WebShop-v0"),
+    WebShopVariant("WebShopFull-v0", budget=_FULL),
+    WebShopVariant("WebShopText-v0", mode="plain"),
+)
 
 
 class WebShopEnv(TextEnv[WebShopVariant, ShoppingTask]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import gymnasium
 
 from ragen_envs.core.text_game import Info
-from ragen_envs.integrations.bridging import actions, check_step, observations, sendable
+from ragen_envs.integrations.bridging import BridgedEnv, check_step, sendable
 from ragen_envs.integrations.openenv.served import ENDLESS
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from openenv.core.sync_client import SyncEnvClient
 
 
-class RemoteEnv(gymnasium.Env[str, str]):
+class RemoteEnv(BridgedEnv):
     """An episode on an OpenEnv server, by its address.
 
     The observation is one field of the server's observation; `info` holds the others and the
@@ -33,8 +33,6 @@ class RemoteEnv(gymnasium.Env[str, str]):
         render_mode: None, the only mode.
     """
 
-    metadata: Info = {"render_modes": []}
-
     def __init__(
         self,
         url: str,
@@ -45,15 +43,11 @@ class RemoteEnv(gymnasium.Env[str, str]):
         timeout: float = 60.0,
         render_mode: None = None,
     ) -> None:
-        self.render_mode = render_mode
-        self.observation_space = observations()
-        self.action_space = actions()
+        super().__init__(render_mode)
         self._url, self._timeout, self._keys = url, timeout, (text_key, action_key)
         self._sent = {} if split is None else {"split": split}
         self._client: SyncEnvClient | None = None
         self._reset_arguments: Info = {}
-        self._responses: list[str] = []
-        self._running = False
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
         """Start an episode.

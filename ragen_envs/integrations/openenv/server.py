@@ -56,8 +56,7 @@ def app(
         options: Extra arguments of the environment.
 
     Raises:
-        ValueError: The environment cannot be made, is not a text environment, or a sealed split
-            lacks its key.
+        ValueError: As `Served.of` raises it.
     """
     served = env if isinstance(env, Served) else Served.of(env, splits, response_format, options)
     application = FastAPI(title="OpenEnv Environment HTTP API", version="1.0.0")

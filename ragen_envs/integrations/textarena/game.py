@@ -123,12 +123,8 @@ class RandomState:
 class TextArenaGame:
     """A game of TextArena's registry, for a number of players.
 
-    `options` are arguments of the game's constructor, and its gamemaster.
-
-    Raises:
-        TypeError: The gamemaster is not a function.
-        ValueError: TextArena does not know the id, or the game has no gamemaster.
-        gymnasium.error.Error: TextArena cannot make the game on this machine.
+    `options` are arguments of the game's constructor, and its gamemaster. Errors are those of
+    `TextArenaEnv`.
     """
 
     def __init__(self, env_id: str, num_players: int, options: Mapping[str, object]) -> None:

@@ -20,7 +20,7 @@ from verifiers.v1.utils.loaders import env_config_type, load_environment
 
 from ragen_envs.core.local_servers import find_refusal, new_secret
 from ragen_envs.core.text_game import Info
-from ragen_envs.integrations.bridging import actions, check_step, observations, sendable
+from ragen_envs.integrations.bridging import BridgedEnv, check_step, sendable
 
 Messages = list[Info]
 _PLAYER = {"harness": {"id": "ragen-verifiers"}, "runtime": {"type": "subprocess"}}
@@ -97,7 +97,7 @@ class _ModelServer:
         )
 
 
-class TasksetEnv(gymnasium.Env[str, str]):
+class TasksetEnv(BridgedEnv):
     """The tasks of a taskset; `step` takes the model's place in verifiers' `Env`.
 
     A step gives the model's response, and returns the messages that the model would read next. The
@@ -119,8 +119,6 @@ class TasksetEnv(gymnasium.Env[str, str]):
         ValueError: Verifiers rejects the settings, or the `Env` has several agents.
     """
 
-    metadata: Info = {"render_modes": []}
-
     def __init__(
         self,
         taskset: str,
@@ -131,14 +129,10 @@ class TasksetEnv(gymnasium.Env[str, str]):
         timeout: float = 60.0,
         render_mode: None = None,
     ) -> None:
-        self.render_mode = render_mode
-        self.observation_space = observations()
-        self.action_space = actions()
+        super().__init__(render_mode)
         self._config = _config(taskset, options or {}, env_id)
         self._count, self._timeout = tasks, timeout
         self._number: int | None = None
-        self._responses: list[str] = []
-        self._running = False
         self._env: Env | None = None
         self._episode: Future[vf.Episode] | None = None
         self._server: _ModelServer | None = None

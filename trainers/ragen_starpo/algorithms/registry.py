@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Generic, Literal, TypeAlias, TypedDict, TypeVar, Unpack, get_args
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from ragen_bench.errors import described, unknown
 from ragen_bench.visible import visible
@@ -29,14 +29,6 @@ Aggregation: TypeAlias = Literal[
 AGGREGATIONS: tuple[Aggregation, ...] = get_args(Aggregation)
 
 _BUILT_IN = ("advantages", "group_advantages", "filters", "losses", "covariance_losses")
-
-
-class Facts(TypedDict, total=False):
-    """Facts of any algorithm, see `Algorithm`."""
-
-    formula: str
-    paper: str
-    verl: str
 
 
 A = TypeVar("A", bound=Algorithm)
@@ -96,7 +88,7 @@ def estimator(
     critic: bool = False,
     whole_returns: bool = False,
     credit: Literal["trajectory", "turn"] | None = None,
-    **facts: Unpack[Facts],
+    **facts: str,
 ) -> Callable[[Function], Function]:
     """Register an advantage estimator, see `Estimator`.
 
@@ -114,7 +106,7 @@ def estimator(
     )
 
 
-def loss(name: str, **facts: Unpack[Facts]) -> Callable[[Function], Function]:
+def loss(name: str, **facts: str) -> Callable[[Function], Function]:
     """Register a policy loss, see `Loss`.
 
     Its inputs are `log_probs`, `old_log_probs`, `advantages` and `mask`; `sequences`, the number of
@@ -131,7 +123,7 @@ def filter(
     compares_returns: bool = True,
     fractions: bool = False,
     limit: Callable[..., int] | None = None,
-    **facts: Unpack[Facts],
+    **facts: str,
 ) -> Callable[[Function], Function]:
     """Register a group filter, see `Filter`.
 

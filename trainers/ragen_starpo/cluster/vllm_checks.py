@@ -30,13 +30,7 @@ than verl asks for: 5.17 has run on a GPU."""
 
 @dataclass(frozen=True)
 class _Attention:
-    """One of vLLM's attention backends.
-
-    Attributes:
-        heads: Description of the head sizes that it takes, in channels.
-        takes: Whether it takes a head size.
-        dtypes: Its dtypes.
-    """
+    """One of vLLM's attention backends, with a description of the head sizes that it takes."""
 
     heads: str
     takes: Callable[[int], bool]

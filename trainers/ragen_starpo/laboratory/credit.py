@@ -54,16 +54,7 @@ RATES = {"none": 0.0, "up to half": 0.5, "over half": 1 - 1e-9, "all": 1.0}
 
 @dataclass(frozen=True)
 class Size:
-    """Sizes of a comparison.
-
-    Attributes:
-        batches: Batches, all of the same prompts.
-        groups: Prompts of a batch.
-        samples: Rollouts of a prompt in a batch.
-        continuations: Episodes that go on from each history.
-        critic_iterations: Iterations that the critics learn from, of as many rollouts as a batch.
-        seed: Seed of all random numbers.
-    """
+    """Sizes of a comparison, and the seed of all random numbers; see the options of `credit`."""
 
     batches: int = 8
     groups: int = 8

@@ -28,15 +28,7 @@ _TASK: TypeAdapter[Task] = TypeAdapter(Task)
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy: weights (1, ...), and what they were trained on.
-
-    Attributes:
-        task: What it plays.
-        weights: Its weights.
-        iterations: Iterations of training after the warm start.
-        seed: Seed of warm start and training.
-        success: Success on held-out instances.
-    """
+    """A policy: weights (1, ...), their training after the warm start, and held-out success."""
 
     task: Task
     weights: Weights

@@ -19,11 +19,8 @@ from ragen_starpo.recipes.run_sections import OptimiserSettings
 class WarmStart:
     """The settings of a warm start.
 
-    Attributes:
-        skill: Share of the player's moves that are best ones; the others are random.
-        steps: Optimiser steps.
-        batch: Episodes of a step.
-        learning_rate: Rate after the first twentieth of the steps; it decays along a half cosine.
+    `skill` is the fraction of the player's moves that are best ones; the others are random. The
+    rate is that after the first twentieth of the steps; it decays along a half cosine.
     """
 
     skill: float

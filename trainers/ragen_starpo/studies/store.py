@@ -58,15 +58,10 @@ class RunArm(Protocol):
 
 @dataclass
 class Progress:
-    """How far the missing arms of a look are.
+    """How far the missing arms of a look are: the arm that is trained, and its number of runs.
 
-    Attributes:
-        arm: Name of the arm that is trained.
-        runs: Number of its runs in this look.
-        finished: Whether they are all done.
-        done: Seed-iterations of this look that are done, of all its missing arms.
-        total: Those of the whole look.
-        rate: Seed-iterations per second of this command; 0 before the first.
+    `done` and `total` are seed-iterations of all missing arms, and `rate` those per second of this
+    command, 0 before the first.
     """
 
     arm: str = ""
