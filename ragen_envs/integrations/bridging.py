@@ -47,12 +47,9 @@ _ACTION = 4096
 class Task:
     """One instance with one noise seed, in plain values for data sets.
 
-    Attributes:
-        env: Id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        seed: Index of the instance in the split.
-        noise_seed: Seed of the noise; the members of a group differ in it only.
-        split: Split of the instance.
-        response_format: Format of the responses.
+    `env` is an id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
+    `seed` is the index of the instance in the split; the members of a group differ in
+    `noise_seed` only.
     """
 
     env: str
@@ -73,16 +70,7 @@ def tasks(
 ) -> Iterator[Task]:
     """Return the tasks of several instances, the rollouts of an instance one after another.
 
-    Args:
-        env: Id, see `Task`.
-        instances: Number of instances.
-        rollouts: Number of rollouts per instance, with noise seeds from 0.
-        split: Split of the instances.
-        response_format: Format of the responses.
-        first_seed: Seed of the first instance.
-
-    Raises:
-        ValueError: A number is out of range.
+    Seeds begin with `first_seed`, and noise seeds with 0. ValueError if a number is out of range.
     """
     for name, value, least in (
         ("instances", instances, 1),
@@ -101,9 +89,7 @@ def tasks(
 class NoiseSeedCounter:
     """Counts the episodes of each instance, so that those of a group differ in their noise.
 
-    Args:
-        first: Noise seed of an instance's first episode.
-        step: Increase from one episode to the next.
+    An instance's noise seeds are `first`, `first + step` and so on.
     """
 
     def __init__(self, first: int = 0, step: int = 1) -> None:
@@ -130,12 +116,8 @@ class NoiseSeedCounter:
 class Turn(NamedTuple):
     """The result of one response.
 
-    Attributes:
-        observation: Next text of the player.
-        reward: Reward of the response.
-        terminated: The rules ended the episode.
-        truncated: The budget ended the episode.
-        info: The keys `WHILE_RUNNING`, and at the end also `AT_THE_END`, if they exist.
+    `terminated` is an end by the rules, and `truncated` one by the budget. `info` has the keys
+    `WHILE_RUNNING`, and at the end also `AT_THE_END`, if they exist.
     """
 
     observation: str
@@ -153,16 +135,8 @@ class Turn(NamedTuple):
 class Episode:
     """One environment, one episode at a time; responses are whole texts of a model.
 
-    Args:
-        env: Id of Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        split: Split of the instances.
-        response_format: Format of the responses.
-        options: Extra arguments of the environment.
-
-    Attributes:
-        env: Environment that Gymnasium made.
-        task: Task of the current episode; None before the first `reset`.
-        turns: Turns of the current episode.
+    The id is as in `Task`, and `options` are extra arguments of the environment. `task` is the
+    current episode's, None before the first `reset`, and `turns` the number of its turns.
 
     Raises:
         ValueError: The id is not registered, or the environment does not take an argument.

@@ -126,9 +126,7 @@ def _versus(left: Frozen, right: Frozen) -> str:
 class PlayedStep(NamedTuple):
     """The result of a step, or of a reset with reward 0.0 and both flags False.
 
-    Attributes:
-        info: Shallow copy of the returned info.
-        parts: All five values, frozen for comparison.
+    `info` is a shallow copy, and `parts` has all five values, frozen for comparison.
     """
 
     observation: str
@@ -145,14 +143,7 @@ class PlayedStep(NamedTuple):
 
 
 class PlayedEpisode(NamedTuple):
-    """An episode, or its beginning.
-
-    Attributes:
-        seed: Seed of the reset.
-        options: Options of the reset.
-        answers: Responses, one per turn.
-        steps: Results: the reset, then one step for each response.
-    """
+    """An episode, or its beginning; `steps` are the reset, then one step for each response."""
 
     seed: int
     options: ResetOptions | None

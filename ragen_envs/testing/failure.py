@@ -14,12 +14,9 @@ _KIT = Path(__file__).parent
 
 
 class Outcome(NamedTuple):
-    """The outcome of one check.
+    """The outcome of the check of a name in `CHECKS`.
 
-    Attributes:
-        name: Name of the check, a key of `CHECKS`.
-        status: "passed", "failed" or "skipped".
-        message: "" if it passed; else the observed mistake, or the reason for the skip.
+    The message is "" if it passed; else the observed mistake, or the reason for the skip.
     """
 
     name: str
@@ -28,11 +25,7 @@ class Outcome(NamedTuple):
 
 
 class CheckFailed(AssertionError):  # noqa: N818
-    """A check found a mistake in the environment.
-
-    Attributes:
-        outcomes: Outcomes of all checks where `check_text_env` raised it, else ().
-    """
+    """A check found a mistake; `outcomes` are those of all checks if `check_text_env` raised it."""
 
     def __init__(self, message: str, outcomes: tuple[Outcome, ...] = ()) -> None:
         super().__init__(message)

@@ -12,12 +12,7 @@ from ragen_envs.testing.subject import Factory, Subject, require_ids, subject_of
 
 
 class Check(NamedTuple):
-    """A check and its prerequisites.
-
-    Attributes:
-        function: The check; raises `CheckFailed` or `CheckSkipped`.
-        after: Names of its prerequisites; the kit skips the check if one of them failed.
-    """
+    """A check, which raises `CheckFailed` or `CheckSkipped`; it is skipped if one before failed."""
 
     function: Callable[[Subject], None]
     after: tuple[str, ...]

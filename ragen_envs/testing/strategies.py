@@ -80,11 +80,9 @@ def hostile_text(max_size: int = 200_000) -> st.SearchStrategy[str]:
 def action_sequences(
     actions: int | Sequence[str], max_size: int = 20
 ) -> st.SearchStrategy[list[Any]]:
-    """Return a strategy of an episode's answers, turn by turn.
+    """Return a strategy of an episode's answers, turn by turn, of at most `max_size` turns.
 
-    Args:
-        actions: Answers to choose from, or their number, for indices from 0.
-        max_size: Maximum number of turns.
+    `actions` are the answers to choose from, or their number, for indices from 0.
     """
     action = st.integers(0, actions - 1) if isinstance(actions, int) else st.sampled_from(actions)
     return st.lists(action, max_size=max_size)

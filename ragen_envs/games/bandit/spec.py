@@ -9,15 +9,11 @@ SPEC = GameSpec(
     order=10,
     variants=(
         VariantSpec(
-            name="Bandit-v0",
-            description="one pull; names hint at which of two arms is the high-risk one",
+            "Bandit-v0",
+            "one pull; names hint at which of two arms is the high-risk one",
             suites={"quick": 32, "core": None, "core-2": None},
         ),
-        VariantSpec(
-            name="BanditRev-v0",
-            description="the same with the hint inverted",
-            suites={"core": None},
-        ),
+        VariantSpec("BanditRev-v0", "the same with the hint inverted", suites={"core": None}),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.bandit.failures:BanditFailures",

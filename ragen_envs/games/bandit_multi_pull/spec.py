@@ -7,12 +7,7 @@ SPEC = GameSpec(
     entry_point="ragen_envs.games.bandit_multi_pull.env:MultiPullEnv",
     blind="ragen_envs.games.bandit_multi_pull:blind.json",
     order=11,
-    variants=(
-        VariantSpec(
-            name="BanditMultiPull-v0",
-            description="five arms, twenty pulls, scored by regret",
-        ),
-    ),
+    variants=(VariantSpec("BanditMultiPull-v0", "five arms, twenty pulls, scored by regret"),),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.bandit_multi_pull.failures:MultiPullFailures",
     labels={

@@ -9,13 +9,11 @@ SPEC = GameSpec(
     order=90,
     variants=(
         VariantSpec(
-            name="Countdown-v0",
-            description="four numbers of 1 to 25, a target of two digits",
+            "Countdown-v0",
+            "four numbers of 1 to 25, a target of two digits",
             suites={"core-2": None},
         ),
-        VariantSpec(
-            name="CountdownLarge-v0", description="six tiles of the television game, three digits"
-        ),
+        VariantSpec("CountdownLarge-v0", "six tiles of the television game, three digits"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.countdown.failures:CountdownFailures",

@@ -8,14 +8,10 @@ SPEC = GameSpec(
     blind="ragen_envs.games.cube:blind.json",
     order=60,
     variants=(
-        VariantSpec(
-            name="Cube-v0",
-            description="2x2x2, one to six moves from solved",
-            suites={"core-2": None},
-        ),
-        VariantSpec(name="CubeHard-v0", description="2x2x2, seven to nine moves from solved"),
-        VariantSpec(name="CubeNewVocab-v0", description="as Cube-v0, other letters"),
-        VariantSpec(name="CubeMoves-v0", description="as Cube-v0, moves in words"),
+        VariantSpec("Cube-v0", "2x2x2, one to six moves from solved", suites={"core-2": None}),
+        VariantSpec("CubeHard-v0", "2x2x2, seven to nine moves from solved"),
+        VariantSpec("CubeNewVocab-v0", "as Cube-v0, other letters"),
+        VariantSpec("CubeMoves-v0", "as Cube-v0, moves in words"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.cube.failures:CubeFailures",

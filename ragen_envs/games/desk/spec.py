@@ -9,16 +9,12 @@ SPEC = GameSpec(
     order=100,
     variants=(
         VariantSpec(
-            name="Desk-v0",
-            description="a request, an office of five applications, thirteen tools",
+            "Desk-v0",
+            "a request, an office of five applications, thirteen tools",
             suites={"core-2": None},
         ),
-        VariantSpec(
-            name="DeskShifting-v0", description="the same, and the user changes the request"
-        ),
-        VariantSpec(
-            name="DeskHostile-v0", description="the same, and some texts carry other instructions"
-        ),
+        VariantSpec("DeskShifting-v0", "the same, and the user changes the request"),
+        VariantSpec("DeskHostile-v0", "the same, and some texts carry other instructions"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.desk.failures:DeskFailures",

@@ -9,16 +9,14 @@ SPEC = GameSpec(
     order=30,
     variants=(
         VariantSpec(
-            name="FrozenLake-v0",
-            description="4x4, the intended way in one step of three",
+            "FrozenLake-v0",
+            "4x4, the intended way in one step of three",
             suites={"quick": 16, "core": None, "core-2": None},
         ),
-        VariantSpec(
-            name="FrozenLakeMild-v0", description="4x4, the intended way in eight steps of ten"
-        ),
-        VariantSpec(name="FrozenLakeLarge-v0", description="8x8, as slippery as FrozenLake-v0"),
-        VariantSpec(name="FrozenLakeNewVocab-v0", description="as FrozenLake-v0, other symbols"),
-        VariantSpec(name="FrozenLakeCoord-v0", description="as FrozenLake-v0, with coordinates"),
+        VariantSpec("FrozenLakeMild-v0", "4x4, the intended way in eight steps of ten"),
+        VariantSpec("FrozenLakeLarge-v0", "8x8, as slippery as FrozenLake-v0"),
+        VariantSpec("FrozenLakeNewVocab-v0", "as FrozenLake-v0, other symbols"),
+        VariantSpec("FrozenLakeCoord-v0", "as FrozenLake-v0, with coordinates"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.frozen_lake.failures:FrozenLakeFailures",

@@ -9,14 +9,11 @@ SPEC = GameSpec(
     order=80,
     variants=(
         VariantSpec(
-            name="Mastermind-v0",
-            description="3 pegs, six colours, three guesses already answered",
+            "Mastermind-v0",
+            "3 pegs, six colours, three guesses already answered",
             suites={"core-2": None},
         ),
-        VariantSpec(
-            name="MastermindLarge-v0",
-            description="4 pegs, six colours, two guesses already answered",
-        ),
+        VariantSpec("MastermindLarge-v0", "4 pegs, six colours, two guesses already answered"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.mastermind.failures:MastermindFailures",

@@ -10,13 +10,13 @@ SPEC = GameSpec(
     suite_version=7,
     variants=(
         VariantSpec(
-            name="Minesweeper-v0",
-            description="4x4 to 5x5, three to six mines, some squares open",
+            "Minesweeper-v0",
+            "4x4 to 5x5, three to six mines, some squares open",
             suites={"core-2": None},
         ),
         VariantSpec(
-            name="MinesweeperLarge-v0",
-            description="8x8, ten mines",
+            "MinesweeperLarge-v0",
+            "8x8, ten mines",
             reference=(
                 "it opens the least risky square, and whoever also weighs what a square would "
                 "show can do better; the best play on boards of this size is beyond exact "

@@ -9,17 +9,11 @@ SPEC = GameSpec(
     order=20,
     variants=(
         VariantSpec(
-            name="Sokoban-v0",
-            description="6x6, one box",
-            suites={"quick": 16, "core": None, "core-2": None},
+            "Sokoban-v0", "6x6, one box", suites={"quick": 16, "core": None, "core-2": None}
         ),
-        VariantSpec(name="SokobanLarge-v0", description="8x8, two boxes", suites={"core": None}),
-        VariantSpec(
-            name="SokobanNewVocab-v0",
-            description="6x6, one box, other symbols",
-            suites={"core": None},
-        ),
-        VariantSpec(name="SokobanCoord-v0", description="6x6, one box, with coordinates"),
+        VariantSpec("SokobanLarge-v0", "8x8, two boxes", suites={"core": None}),
+        VariantSpec("SokobanNewVocab-v0", "6x6, one box, other symbols", suites={"core": None}),
+        VariantSpec("SokobanCoord-v0", "6x6, one box, with coordinates"),
     ),
     reward_range=(-2.6, 11.9),
     labeler="ragen_envs.games.sokoban.failures:SokobanFailures",

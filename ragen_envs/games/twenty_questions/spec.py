@@ -9,13 +9,11 @@ SPEC = GameSpec(
     order=50,
     variants=(
         VariantSpec(
-            name="TwentyQuestions-v0",
-            description="find a word by asking in plain English",
-            suites={"core-2": None},
+            "TwentyQuestions-v0", "find a word by asking in plain English", suites={"core-2": None}
         ),
         VariantSpec(
-            name="TwentyQuestionsNewCategories-v0",
-            description="the same, held-out words of categories that training has none of",
+            "TwentyQuestionsNewCategories-v0",
+            "the same, held-out words of categories that training has none of",
         ),
     ),
     opponents=(

@@ -9,12 +9,10 @@ SPEC = GameSpec(
     order=40,
     variants=(
         VariantSpec(
-            name="WebShop-v0",
-            description="a request, a shop of 1,000 products, nine turns",
-            suites={"core-2": None},
+            "WebShop-v0", "a request, a shop of 1,000 products, nine turns", suites={"core-2": None}
         ),
-        VariantSpec(name="WebShopFull-v0", description="as WebShop-v0, fifteen turns"),
-        VariantSpec(name="WebShopText-v0", description="as WebShop-v0, pages in one line"),
+        VariantSpec("WebShopFull-v0", "as WebShop-v0, fifteen turns"),
+        VariantSpec("WebShopText-v0", "as WebShop-v0, pages in one line"),
     ),
     reward_range=(-0.1, 1.0),
     labeler="ragen_envs.games.webshop.failures:WebShopFailures",

@@ -36,10 +36,8 @@ class Served:
 
     Attributes:
         env: Id in Gymnasium's registry, or MODULE:ID to import the module that registers it.
-        response_format: Format of the responses.
         sizes: Number of instances of each served split; the first split is the default.
         options: Extra arguments of the environment.
-        about: Short description.
         ours: True for a game of this suite, whose turns take well under a millisecond.
     """
 

@@ -47,16 +47,9 @@ def app(
 ) -> FastAPI:
     """Return the ASGI application that serves an environment.
 
-    Args:
-        env: Id in Gymnasium's registry, MODULE:ID to import the module that registers it, or the
-            result of `Served.of`, which already holds the next two arguments and `options`.
-        splits: Splits to serve, the default first; see `Served.of`.
-        response_format: Format of the responses.
-        limits: Limits of the server.
-        options: Extra arguments of the environment.
-
-    Raises:
-        ValueError: As `Served.of` raises it.
+    `env` is an id in Gymnasium's registry, MODULE:ID to import the module that registers it, or the
+    result of `Served.of`, which already holds the splits, the response format and `options`, extra
+    arguments of the environment. The first split is the default. Errors are those of `Served.of`.
     """
     served = env if isinstance(env, Served) else Served.of(env, splits, response_format, options)
     application = FastAPI(title="OpenEnv Environment HTTP API", version="1.0.0")

@@ -37,14 +37,9 @@ def aec_env(
 ) -> AECEnv[str, Observation, str]:
     """Return a game in which the agents respond one after the other.
 
-    Args:
-        id: One of `ragen_envs.IDS`, or the id of an installed game.
-        agents: Number of agents, or their names.
-        mode: "shared" for one game whose turns the agents take in rotation, "duel" for a copy of
-            the same instance each, see `DuelEnv`.
-        split: Split of the instances.
-        response_format: Format of the responses.
-        render_mode: None or "ansi".
+    The id is one of `ragen_envs.IDS`, or that of an installed game; `agents` their number or names.
+    The mode is "shared" for one game whose turns the agents take in rotation, "duel" for a copy of
+    the same instance each, see `DuelEnv`. `render_mode` is None or "ansi".
 
     Raises:
         ValueError: An argument is invalid, the game or the mode does not allow the number of

@@ -144,15 +144,8 @@ def questions_env(
 ) -> AECEnv[str, Observation, str]:
     """Return Twenty Questions for the agents "asker" and "answerer", see `QuestionsEnv`.
 
-    Args:
-        id: One of `QUESTION_IDS`.
-        split: Split of the instances.
-        response_format: Format of the responses.
-        answerer_format: Response format of the answerer; by default the asker's.
-        render_mode: None or "ansi".
-
-    Raises:
-        ValueError: An argument is invalid.
+    The id is one of `QUESTION_IDS`. The answerer's response format is by default the asker's.
+    ValueError if an argument is invalid.
     """
     name = one_of("id", id, QUESTION_IDS).removeprefix(f"{NAMESPACE}/")
     if answerer_format is not None:

@@ -355,10 +355,3 @@ def imply(grades: Mapping[str, Grade], features: Mapping[str, Feature]) -> dict[
 def stronger(first: Grade, second: Grade) -> Grade:
     """Return the stronger of two grades."""
     return max(first, second, key=GRADES.index)
-
-
-def without(concept: Concept, feature: str, knowledge: Knowledge) -> Grade:
-    """Return the grade that a feature would have if the entry did not name it."""
-    own = {key: grade for key, grade in concept.own.items() if key != feature}
-    grades = {**inherit(concept.kinds, knowledge.kinds), **own}
-    return imply(grades, knowledge.features).get(feature, "no")

@@ -4,14 +4,11 @@ from hypothesis import strategies as st
 from ragen_envs.games.twenty_questions.knowledge.loader import (
     imply,
     inherit,
-    load,
     memberships,
     stronger,
-    without,
 )
 from ragen_envs.games.twenty_questions.knowledge.schema import GRADES, Feature, Kind
 
-KNOWLEDGE = load()
 grades = st.sampled_from(GRADES)
 
 
@@ -58,12 +55,3 @@ def test_what_is_implied_is_at_least_as_much(one, two, three):
     assert found.get("b", "no") == stronger(one, two)
     assert found.get("c", "no") == stronger(stronger(one, two), three)
     assert "no" not in found.values()
-
-
-def test_without_its_entry_a_concept_has_what_its_kinds_give():
-    penguin = KNOWLEDGE.concepts["penguin"]
-    assert penguin.own["can_fly"] == "no"
-    assert without(penguin, "can_fly", KNOWLEDGE) == "yes"
-    for feature, grade in penguin.grades.items():
-        if feature not in penguin.own:
-            assert without(penguin, feature, KNOWLEDGE) == grade

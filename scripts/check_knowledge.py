@@ -1,7 +1,8 @@
-"""Checks of the knowledge; each yields the mistakes that it finds, as lines of text.
+"""Prints the mistakes in the knowledge of Twenty Questions, and fails if there are any.
 
-`python -m ragen_envs.games.twenty_questions.knowledge.validator` prints them, and fails if there
-are any.
+    PYTHONPATH=. python scripts/check_knowledge.py
+
+Each check yields the mistakes that it finds, as lines of text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from ragen_envs.core.visible import write_out
 from ragen_envs.games.twenty_questions.forms import say
-from ragen_envs.games.twenty_questions.knowledge.loader import load, without
+from ragen_envs.games.twenty_questions.knowledge.loader import imply, inherit, load
 from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Grade, Knowledge
 from ragen_envs.games.twenty_questions.solver import Solver
 
@@ -156,6 +157,13 @@ def entries_say_something(knowledge: Knowledge) -> Iterator[str]:
         for feature, grade in concept.own.items():
             if grade == without(concept, feature, knowledge):
                 yield f"{concept.name}: {feature} would be {grade} anyway"
+
+
+def without(concept: Concept, feature: str, knowledge: Knowledge) -> Grade:
+    """Return the grade that a feature would have if the entry did not name it."""
+    own = {key: grade for key, grade in concept.own.items() if key != feature}
+    grades = {**inherit(concept.kinds, knowledge.kinds), **own}
+    return imply(grades, knowledge.features).get(feature, "no")
 
 
 def pairs_are_apart(knowledge: Knowledge) -> Iterator[str]:
