@@ -47,12 +47,8 @@ class WebShopVariant:
     """One environment of the family; the name, its id without namespace, labels its streams.
 
     Attributes:
-        mode: Text mode of the pages, "rich" or "plain".
-        products: Size of the generated catalogue.
-        catalogue_seed: Seed of the generated catalogue.
         catalogue: Folder of WebShop's public files, or one file of products; "" for a generated
             catalogue.
-        compat: Use the original's reward, including its quirks.
         budget: Maximum turns and actions; as in WebShop, turns without one cost nothing more.
 
     Raises:
@@ -61,11 +57,11 @@ class WebShopVariant:
     """
 
     name: str
-    mode: text.Mode = "rich"
-    products: int = DEFAULT_SIZE
-    catalogue_seed: int = 0
+    mode: text.Mode = "rich"  # text mode of the pages, "rich" or "plain"
+    products: int = DEFAULT_SIZE  # size of the generated catalogue
+    catalogue_seed: int = 0  # seed of the generated catalogue
     catalogue: str = ""
-    compat: bool = False
+    compat: bool = False  # use the original's reward, including its quirks
     budget: Budget = Budget(max_turns=9, max_actions_per_turn=1, max_actions=9, penalty=0)
 
     def __post_init__(self) -> None:

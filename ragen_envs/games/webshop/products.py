@@ -11,28 +11,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One product of a catalogue; options, attributes and nouns are in lower case.
+    """One product of a catalogue; options, attributes and nouns are in lower case."""
 
-    Attributes:
-        asin: Unique name in upper case.
-        bullets: Lines of the features page; the search indexes the first one too.
-        price: Lowest and highest price in dollars, equal for a single price.
-        breadcrumbs: Categories, from the widest to the narrowest.
-        query: Search by which the catalogue's maker found it.
-        options: Choices as (name, values).
-        nouns: Nouns of the title, with repetitions.
-    """
-
-    asin: str
+    asin: str  # unique name in upper case
     title: str
     description: str
-    bullets: tuple[str, ...]
-    price: tuple[float, float]
-    breadcrumbs: tuple[str, ...]
-    query: str
-    options: tuple[tuple[str, tuple[str, ...]], ...]
+    bullets: tuple[str, ...]  # lines of the features page; the search indexes the first one too
+    price: tuple[float, float]  # lowest and highest price in dollars, equal for a single price
+    breadcrumbs: tuple[str, ...]  # categories, from the widest to the narrowest
+    query: str  # search by which the catalogue's maker found it
+    options: tuple[tuple[str, tuple[str, ...]], ...]  # choices as (name, values)
     attributes: tuple[str, ...]
-    nouns: tuple[str, ...]
+    nouns: tuple[str, ...]  # nouns of the title, with repetitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +30,17 @@ class Goal:
     """A request of a shopper.
 
     Attributes:
-        product: Position of the target product in the catalogue.
-        instruction: Text of the request.
-        attributes: Requested attributes, at least one.
-        options: Requested choices, as (name, value).
-        price_cap: Highest price in dollars.
         by_value: True if a person wrote it, naming only the values of options; then the original's
             reward compares values without names.
         lacking: Requested values that the product does not offer, including the empty one. Only the
             original's reward counts them, and possibly none of the product's values matches one.
     """
 
-    product: int
-    instruction: str
-    attributes: tuple[str, ...]
-    options: tuple[tuple[str, str], ...]
-    price_cap: float
+    product: int  # position of the target product in the catalogue
+    instruction: str  # text of the request
+    attributes: tuple[str, ...]  # requested attributes, at least one
+    options: tuple[tuple[str, str], ...]  # requested choices, as (name, value)
+    price_cap: float  # highest price in dollars
     by_value: bool = False
     lacking: tuple[str, ...] = ()
 

@@ -74,8 +74,7 @@ class VerlTrainer(PPOTrainerSync):
         if uses_day(self.tokenizer):
             run.record_day(self.config.ragen.day)
         run.append(MEMORY, self._memory)
-        trainer = self.config.trainer
-        loggers: Any = Tracking(trainer.project_name, trainer.experiment_name, list(trainer.logger))
+        loggers: Any = _tracking(self.config)
 
         def log(iteration: Iteration) -> None:
             loggers.log(data=iteration.metrics, step=iteration.number)
@@ -262,3 +261,8 @@ def submit(
     return [
         player.play.remote(groups[first::count], partition) for first, player in enumerate(players)
     ]
+
+
+def _tracking(config: DictConfig) -> Tracking:
+    trainer = config.trainer
+    return Tracking(trainer.project_name, trainer.experiment_name, list(trainer.logger))

@@ -52,7 +52,7 @@ def computing_of(recipe: Recipe, device: Device) -> Computing:
     what lies between two rows.
     """
     cluster = recipe.cluster
-    flash = device == "cuda" and cluster.dtype == "bfloat16" and find_spec("flash_attn") is not None
+    flash = device == "cuda" and cluster.dtype == "bfloat16" and _has_flash_attention()
     packing = cluster.packing == "on" or (cluster.packing == "auto" and flash)
     attention = _FLASH if packing and flash else "sdpa"
     return Computing(recipe.micro_batch_tokens, packing, attention, cluster.dtype)
@@ -92,3 +92,7 @@ def check_one_process(cluster: ClusterSettings) -> None:
                 f"one process requires cluster.{name}={required}, but the recipe has {value}; use "
                 f"ragen-train verl, or set cluster.{name}={required}"
             )
+
+
+def _has_flash_attention() -> bool:
+    return find_spec("flash_attn") is not None

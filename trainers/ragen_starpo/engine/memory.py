@@ -41,23 +41,18 @@ class Placement:
     """Where the models of a run are.
 
     Attributes:
-        device: The device.
         engine: Who samples: another copy of the model in the same process (`local`), or an engine
             of verl.
-        ranks: Training processes, which share the weights and optimisers.
-        here: Those of them that share a memory: one on a GPU, all of a node on a CPU.
         recomputes: Whether activations are computed again (verl's gradient checkpointing).
-        gpu: Bytes of a GPU; None if they are not known.
-        cache: Bytes of vLLM's cache; None for what its fraction of the GPU leaves.
     """
 
-    device: Device
+    device: Device  # the device
     engine: Literal["local", "hf", "vllm"] = "local"
-    ranks: int = 1
-    here: int = 1
+    ranks: int = 1  # training processes, which share the weights and optimisers
+    here: int = 1  # those of them that share a memory: one on a GPU, all of a node on a CPU
     recomputes: bool = False
-    gpu: int | None = None
-    cache: int | None = None
+    gpu: int | None = None  # bytes of a GPU; None if they are not known
+    cache: int | None = None  # bytes of vLLM's cache; None for what its fraction of the GPU leaves
 
 
 @dataclass(frozen=True)
@@ -65,15 +60,12 @@ class Estimate:
     """Bytes of a memory that a run takes.
 
     Attributes:
-        kept: Weights and optimisers by model, and what else is always there.
-        phases: Bytes on top of them in each phase; phases alternate.
-        certain: Bytes of weights, optimisers, gradients and vLLM, which need no assumption.
         micro_batch: Rows and tokens per row of a micro-batch of the longest trajectories.
     """
 
-    kept: Mapping[str, int]
-    phases: Mapping[str, int]
-    certain: int
+    kept: Mapping[str, int]  # weights and optimisers by model, and what else is always there
+    phases: Mapping[str, int]  # bytes on top of them in each phase; phases alternate
+    certain: int  # bytes of weights, optimisers, gradients and vLLM, which need no assumption
     micro_batch: tuple[int, int]
 
     @property

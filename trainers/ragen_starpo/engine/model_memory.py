@@ -40,34 +40,24 @@ class ModelMemory:
     """Bytes of a model.
 
     Attributes:
-        weights: All weights in float32.
-        base: The same without adapters.
-        state: A copy of all weights without adapters in float32; tied ones count twice.
         trained: The trained weights in float32; their gradients take as much, AdamW's two moments
             twice as much.
-        rounded: A copy of all weights in the arithmetic's dtype; 0 in float32.
-        gathered: Embedding and two layers in the arithmetic's dtype, with gradients in float32.
         saved: Tensors of a micro-batch that a backward pass keeps from its forward pass; 0 if the
             model's forward pass needs values, as that of a mixture of experts.
-        layer: `saved` of one layer.
-        stream: The hidden states of a micro-batch between two layers.
-        output: Memory of the output layer's backward pass: a chunk of logits, and its gradient.
-        logits: The logits of one token in float32.
-        cache: Keys and values of one token in float32.
     """
 
-    weights: int
-    base: int
-    state: int
+    weights: int  # all weights in float32
+    base: int  # the same without adapters
+    state: int  # a copy of all weights without adapters in float32; tied ones count twice
     trained: int
-    rounded: int
-    gathered: int
+    rounded: int  # a copy of all weights in the arithmetic's dtype; 0 in float32
+    gathered: int  # embedding and two layers in the arithmetic's dtype, with gradients in float32
     saved: int
-    layer: int
-    stream: int
-    output: int
-    logits: int
-    cache: int
+    layer: int  # `saved` of one layer
+    stream: int  # the hidden states of a micro-batch between two layers
+    output: int  # memory of the output layer's backward pass: a chunk of logits, and its gradient
+    logits: int  # the logits of one token in float32
+    cache: int  # keys and values of one token in float32
 
     def update(self, *, recomputes: bool) -> int:
         """Return the peak of a micro-batch's passes, above weights, optimiser and gradients.

@@ -69,22 +69,16 @@ class Turns:
     """Turns of all batches with their truth and estimates; tensors are (turns,).
 
     Attributes:
-        truth: True advantages.
-        variance: Squared standard errors of the truth.
-        position: Number of the turn in its episode.
-        success: Success rate of the turn's group.
-        batch: Number of the batch.
-        pair: Number of the pair of history and answer.
         estimates: Advantages of the turns' first tokens, by name of the estimate. Before these a
             critic has read the same as the truth's V.
     """
 
-    truth: Tensor
-    variance: Tensor
-    position: Tensor
-    success: Tensor
-    batch: Tensor
-    pair: Tensor
+    truth: Tensor  # true advantages
+    variance: Tensor  # squared standard errors of the truth
+    position: Tensor  # number of the turn in its episode
+    success: Tensor  # success rate of the turn's group
+    batch: Tensor  # number of the batch
+    pair: Tensor  # number of the pair of history and answer
     estimates: Mapping[str, Tensor]
 
 

@@ -29,29 +29,17 @@ AnyGame: TypeAlias = "Game[Any]"
 
 @dataclass
 class State:
-    """The running episodes; tensors are (S, B, ...).
+    """The running episodes; tensors are (S, B, ...)."""
 
-    Attributes:
-        board: The instance.
-        player: Square of the player; in games without squares, number of the best arm or code.
-        noise: Numbers in [0, 1) that decide chance.
-        actions_left: Remaining actions.
-        over: Whether an episode has ended.
-        success: Whether it is solved.
-        boxes: Square of the box, if there is one.
-        memory: Results of the actions so far, in games without squares.
-        turn: Number of turns taken, equal for all episodes.
-    """
-
-    board: Tensor
-    player: Tensor
-    noise: Tensor
-    actions_left: Tensor
-    over: Tensor
-    success: Tensor
-    boxes: Tensor | None = None
-    memory: Tensor | None = None
-    turn: int = 0
+    board: Tensor  # the instance
+    player: Tensor  # square of the player; in games without squares, number of the best arm or code
+    noise: Tensor  # numbers in [0, 1) that decide chance
+    actions_left: Tensor  # remaining actions
+    over: Tensor  # whether an episode has ended
+    success: Tensor  # whether it is solved
+    boxes: Tensor | None = None  # square of the box, if there is one
+    memory: Tensor | None = None  # results of the actions so far, in games without squares
+    turn: int = 0  # number of turns taken, equal for all episodes
 
     def rows(self, index: Tensor) -> State:
         """Return the episodes of an index, (S, rows)."""

@@ -22,27 +22,19 @@ class Rollouts:
     """Episodes of S seeds, R of each; tensors of tokens are (S, R, T), padded behind each row.
 
     Attributes:
-        ids: Tokens, from the first observation to the last answer.
-        mask: 1 on sampled tokens.
-        turns: The turn that a token belongs to.
-        log_probs: Log-probabilities of sampled tokens, else 0.
-        rewards: (S, R, turns) rewards.
-        success: (S, R) whether an episode was solved.
-        groups: (S, R) number of the group, counted through all seeds.
         states: (S, R, turns) number of the state that a turn began in, which no two groups share;
             -1 after the last turn. The budget is no part of it, as in `ragen_envs`.
-        is_void: (S, R) whether an episode has a turn without an action.
     """
 
-    ids: Tensor
-    mask: Tensor
-    turns: Tensor
-    log_probs: Tensor
-    rewards: Tensor
-    success: Tensor
-    groups: Tensor
+    ids: Tensor  # tokens, from the first observation to the last answer
+    mask: Tensor  # 1 on sampled tokens
+    turns: Tensor  # the turn that a token belongs to
+    log_probs: Tensor  # log-probabilities of sampled tokens, else 0
+    rewards: Tensor  # (S, R, turns) rewards
+    success: Tensor  # (S, R) whether an episode was solved
+    groups: Tensor  # (S, R) number of the group, counted through all seeds
     states: Tensor
-    is_void: Tensor
+    is_void: Tensor  # (S, R) whether an episode has a turn without an action
 
     def find_deviations(self) -> Tensor:
         """Return the standard deviations of the groups' returns, (S, groups)."""
@@ -52,15 +44,10 @@ class Rollouts:
 
 @dataclass(frozen=True)
 class Chances:
-    """Random numbers in [0, 1) that decide episodes.
+    """Random numbers in [0, 1) that decide episodes."""
 
-    Attributes:
-        noise: (S, R, chances), of the game.
-        tokens: (S, R, turns, answer tokens), of the sampled tokens.
-    """
-
-    noise: Tensor
-    tokens: Tensor
+    noise: Tensor  # (S, R, chances), of the game
+    tokens: Tensor  # (S, R, turns, answer tokens), of the sampled tokens
 
 
 @torch.no_grad()

@@ -104,27 +104,16 @@ METRICS = {
 
 @dataclass(frozen=True, config=STRICT)
 class Task:
-    """What an arm plays, and the player that its warm starts imitate.
+    """What an arm plays, and the player that its warm starts imitate."""
 
-    Attributes:
-        game: Name of a game in `GAMES`.
-        size: Side of the board; 0 for a game without one.
-        slip: Chance that a step on the ice goes aside.
-        groups: Prompts of an iteration.
-        samples: Rollouts of a prompt.
-        actions_per_turn: Actions that an answer may name; 0 for the game's own.
-        skill: Fraction of best moves of the imitated player; its other moves are random.
-        test: What the last model is tested on, such as `4x4`; empty for the task itself.
-    """
-
-    game: str
-    size: NonNegative = 0
-    slip: ShareBelowOne = 0.0
-    groups: Count = 8
-    samples: Count = 16
-    actions_per_turn: NonNegative = 0
-    skill: Skill = 0.3
-    test: str = ""
+    game: str  # name of a game in `GAMES`
+    size: NonNegative = 0  # side of the board; 0 for a game without one
+    slip: ShareBelowOne = 0.0  # chance that a step on the ice goes aside
+    groups: Count = 8  # prompts of an iteration
+    samples: Count = 16  # rollouts of a prompt
+    actions_per_turn: NonNegative = 0  # actions that an answer may name; 0 for the game's own
+    skill: Skill = 0.3  # fraction of best moves of the imitated player; its other moves are random
+    test: str = ""  # what the last model is tested on, such as `4x4`; empty for the task itself
 
     def __post_init__(self) -> None:
         if self.game not in GAMES:
@@ -167,57 +156,41 @@ class Claim:
     the number `than` if there are none.
 
     Attributes:
-        text: The claim in words.
-        paper: Paper with its arXiv number, or `this suite`.
-        figure: Figure, table or section of the paper.
-        number: The paper's own number, if it gives one.
-        same: The largest difference that counts as none (δ), in the metric's unit.
         says: The verdict that agrees with the claim.
         about_collapse: Each arm must rise by 15 points, and a quarter of an arm's runs collapse;
             there is one more look.
-        knob: Bounds that show that the knob acts.
     """
 
-    text: str
-    paper: str
+    text: str  # the claim in words
+    paper: str  # paper with its arXiv number, or `this suite`
     metric: str
     plus: tuple[str, ...]
     minus: tuple[str, ...] = ()
     than: Finite = 0.0
-    figure: str = ""
-    number: str = ""
-    same: Positive = 3.0
+    figure: str = ""  # figure, table or section of the paper
+    number: str = ""  # the paper's own number, if it gives one
+    same: Positive = 3.0  # the largest difference that counts as none (δ), in the metric's unit
     says: Literal["higher", "lower", "the same"] = "higher"
     about_collapse: bool = False
-    knob: Knob | None = None
+    knob: Knob | None = None  # bounds that show that the knob acts
 
 
 @dataclass(frozen=True, config=STRICT)
 class Study:
-    """A question, the arms that answer it, and the claims that are judged together.
-
-    Attributes:
-        settings: Recipe settings of all arms.
-        reference: Arm whose success must rise by 15 points for any claim to be tested.
-        warm_starts: Number of models that each arm begins with.
-        looks: Seeds of a warm start at each look.
-        collapse_look: Seeds of a warm start at the last look of claims about collapse.
-        first_seed: First seed of training; pilots use others than the study.
-        name: Name of the study's file.
-    """
+    """A question, the arms that answer it, and the claims that are judged together."""
 
     question: str
     task: Task
     iterations: Iterations
-    reference: str
+    reference: str  # arm whose success must rise by 15 points for any claim to be tested
     arms: dict[str, Arm]
     claims: tuple[Claim, ...]
-    settings: tuple[str, ...] = ()
-    warm_starts: Runs = 32
-    looks: tuple[Count, ...] = (1, 2)
-    collapse_look: Count = 4
-    first_seed: NonNegative = 0
-    name: str = ""
+    settings: tuple[str, ...] = ()  # recipe settings of all arms
+    warm_starts: Runs = 32  # number of models that each arm begins with
+    looks: tuple[Count, ...] = (1, 2)  # seeds of a warm start at each look
+    collapse_look: Count = 4  # seeds of a warm start at the last look of claims about collapse
+    first_seed: NonNegative = 0  # first seed of training; pilots use others than the study
+    name: str = ""  # name of the study's file
 
     def __post_init__(self) -> None:
         from ragen_starpo.studies.checks import find_problems

@@ -98,21 +98,15 @@ class Verdict:
     Attributes:
         word: `higher` or `lower` if the interval excludes 0; `the same` if both of its ends are
             within the claim's δ, which takes precedence; `not testable here` if a gate fails.
-        why: Reason of a word that is not a difference.
-        estimate: The difference; None if it has not been computed.
-        level: Level of the interval, after Holm's correction and the spending of looks.
-        seeds: Seeds of each warm start at the look that decided, or at the last one.
-        levels: Mean of the metric in each arm.
-        knob: Mean of the knob's curve; None without a knob.
     """
 
     word: Word
-    why: str
-    estimate: Estimate | None
-    level: float
-    seeds: int
-    levels: Mapping[str, float]
-    knob: float | None
+    why: str  # reason of a word that is not a difference
+    estimate: Estimate | None  # the difference; None if it has not been computed
+    level: float  # level of the interval, after Holm's correction and the spending of looks
+    seeds: int  # seeds of each warm start at the look that decided, or at the last one
+    levels: Mapping[str, float]  # mean of the metric in each arm
+    knob: float | None  # mean of the knob's curve; None without a knob
 
 
 @dataclass(frozen=True)
