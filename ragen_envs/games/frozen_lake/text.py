@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 
-from ragen_envs.core.boards import FIGURE, PLAYER_INK, POSITIONS, Tile, coordinates_of
+from ragen_envs.core.boards import (
+    FIGURE,
+    PLAYER_INK,
+    POSITIONS,
+    Tile,
+    coordinates_of,
+    draw_marks,
+)
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.frozen_lake.rules import ACTIONS, FROZEN, GOAL, HOLE, START, Lake, Slip
 
@@ -90,36 +97,16 @@ def _places(lake: str, stride: int) -> str:
 
 
 _ICE, _WATER, _GOLD = (206, 228, 240), (24, 52, 84), (250, 214, 110)
-_HOLE = (
-    "........",
-    "..####..",
-    ".######.",
-    ".######.",
-    ".######.",
-    ".######.",
-    "..####..",
-    "........",
-)
-_FLAG = (
-    "..##....",
-    "..#####.",
-    "..######",
-    "..#####.",
-    "..##....",
-    "..##....",
-    "..##....",
-    ".####...",
-)
-_SUNK = (
-    "........",
-    "........",
-    ".#....#.",
-    ".#.##.#.",
-    "..####..",
-    "...##...",
-    "##.##.##",
-    "........",
-)
+_HOLE, _FLAG, _SUNK = draw_marks("""
+    ........ ..##.... ........
+    ..####.. ..#####. ........
+    .######. ..###### .#....#.
+    .######. ..#####. .#.##.#.
+    .######. ..##.... ..####..
+    .######. ..##.... ...##...
+    ..####.. ..##.... ##.##.##
+    ........ .####... ........
+""")
 TILES = (
     Tile("ice", _ICE, look="empty and pale blue"),
     Tile("hole", _ICE, _HOLE, _WATER, "a dark disc"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ragen_envs.core.boards import DIGITS, Colour, Tile
+from ragen_envs.core.boards import DIGITS, Colour, Tile, draw_marks
 from ragen_envs.games.minesweeper.rules import CLOSED
 
 HIT = "*"
@@ -28,26 +28,16 @@ _INKS: tuple[Colour, ...] = (
     (110, 110, 110),
 )
 """Colours of the digits 0 to 8; 0 is not drawn."""
-_MINE = (
-    "...##...",
-    ".#.##.#.",
-    "..####..",
-    "########",
-    "########",
-    "..####..",
-    ".#.##.#.",
-    "...##...",
-)
-_LID = (
-    "........",
-    ".######.",
-    ".######.",
-    ".######.",
-    ".######.",
-    ".######.",
-    ".######.",
-    "........",
-)
+_MINE, _LID = draw_marks("""
+    ...##... ........
+    .#.##.#. .######.
+    ..####.. .######.
+    ######## .######.
+    ######## .######.
+    ..####.. .######.
+    .#.##.#. .######.
+    ...##... ........
+""")
 _DARK = (40, 42, 48)
 TILES = (
     Tile("0 around it", _OPEN, look="empty and pale"),

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from ragen_envs.core.boards import FIGURE, PLAYER_INK, POSITIONS, Tile, coordinates_of
+from ragen_envs.core.boards import (
+    FIGURE,
+    PLAYER_INK,
+    POSITIONS,
+    Tile,
+    coordinates_of,
+    draw_marks,
+)
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.sokoban.rules import (
     ACTIONS,
@@ -127,46 +134,16 @@ class LevelRenderer:
 
 _STONE, _GROUND = (84, 88, 100), (236, 229, 214)
 _RED, _WOOD, _GREEN = (200, 60, 50), (160, 104, 48), (52, 140, 72)
-_BRICKS = (
-    "........",
-    "#######.",
-    "........",
-    "###.####",
-    "........",
-    "#######.",
-    "........",
-    "###.####",
-)
-_RING = (
-    "........",
-    "..####..",
-    ".#....#.",
-    ".#.##.#.",
-    ".#.##.#.",
-    ".#....#.",
-    "..####..",
-    "........",
-)
-_CRATE = (
-    "........",
-    ".######.",
-    ".##..##.",
-    ".#.##.#.",
-    ".#.##.#.",
-    ".##..##.",
-    ".######.",
-    "........",
-)
-_FIGURE_IN_RING = (
-    "#..##..#",
-    "...##...",
-    ".######.",
-    ".#.##.#.",
-    "...##...",
-    "..####..",
-    "..#..#..",
-    "###..###",
-)
+_BRICKS, _RING, _CRATE, _FIGURE_IN_RING = draw_marks("""
+    ........ ........ ........ #..##..#
+    #######. ..####.. .######. ...##...
+    ........ .#....#. .##..##. .######.
+    ###.#### .#.##.#. .#.##.#. .#.##.#.
+    ........ .#.##.#. .#.##.#. ...##...
+    #######. .#....#. .##..##. ..####..
+    ........ ..####.. .######. ..#..#..
+    ###.#### ........ ........ ###..###
+""")
 TILES = (
     Tile("wall", _STONE, _BRICKS, (112, 116, 128), "grey bricks"),
     Tile("floor", _GROUND, look="empty and pale"),
