@@ -10,6 +10,12 @@ from pathlib import Path
 
 from ragen_bench.reading import read_toml
 
+HIDDEN = (
+    r"[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f"
+    r"\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff"
+    r"\uffa0\ufff9-\ufffb]"
+)
+"""Invisible characters, and those that look like a space."""
 _LETTERS = "ÆæŒœØøÐðÞþŁłĐđĦħŊŋŦŧẞßƏəƐɛƆɔƁɓƊɗƘƙƳƴ"
 """Letters of Latin alphabets that have no simpler form. Those of phonetics are not among them."""
 _SMALL_GREEK = set("αγεικνστυχω")

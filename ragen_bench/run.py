@@ -17,7 +17,8 @@ from ragen_bench.models.random_player import import_random_player
 from ragen_bench.pages.formats import NONE, fixed, percent, short
 from ragen_bench.runs.directory import read_run
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
-from ragen_bench.scores.metrics import estimate_of, estimate_success
+from ragen_bench.scores.metrics import estimate_of
+from ragen_bench.scores.success import estimate_success
 from ragen_bench.scores.summary import (
     FOREIGN_SUMMARY_ERRORS,
     bad_summary_error,

@@ -105,6 +105,7 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
 
 
 def _print_comparison(console: Console, compared: JsonObject) -> None:
+    from ragen_bench.people import describe_people
     from ragen_bench.scores.compare import collect_notes
 
     if len(compared["runs"]) > 2:
@@ -115,7 +116,8 @@ def _print_comparison(console: Console, compared: JsonObject) -> None:
         runs = [("A", pair["a"]), ("B", pair["b"])]
         table, notes = comparison_table(pair), pair["notes"]
     for letter, run in runs:
-        console.print(f"{letter}  {visible(run['model'])}, {run['run']}", soft_wrap=True)
+        model = visible(run["model"]) + describe_people(run.get("people", 0))
+        console.print(f"{letter}  {model}, {run['run']}", soft_wrap=True)
     console.print(table)
     for note in notes:
         console.print(f"Note: {visible(note)}", soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,46 +19,95 @@ if TYPE_CHECKING:
 
 _QUIT = {"q", "quit", "exit"}
 _LIST = "?"
+_SKIP = "skip"
 _MAX_LISTED = 40
 """Actions that are listed at once at most; `?TEXT` lists those with a text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Play(Command):
-    """Lets you play an environment."""
+    """Lets you play an environment, or with --record a run like a model's.
 
-    env: Annotated[str, Argument("ENV")]
-    split: Annotated[str, Option("NAME", "train, val or test")] = "train"
-    seed: Annotated[int, Option("N", "index of the instance")] = 0
-    noise_seed: Annotated[int, Option("N", "seed of the noise")] = 0
+    A recorded run has the instances in the split's order. The same command goes on with it, and
+    other people play into it with the same --group.
+    """
+
+    env: Annotated[tuple[str, ...], Argument("ENV", "an environment; several with --record")] = ()
+    split: Annotated[
+        str | None, Option("NAME", "train, val or test (default: train; with --record test)")
+    ] = None
+    seed: Annotated[int | None, Option("N", "index of the instance (default: 0)")] = None
+    noise_seed: Annotated[int | None, Option("N", "seed of the noise (default: 0)")] = None
     browser: Annotated[bool, Option(None, "on a page in the browser, not in the terminal")] = False
     port: Annotated[int | None, Option("N", "port of the page (default: 0, a free one)")] = None
+    record: Annotated[bool, Option(None, "record your episodes as a run of human:NAME")] = False
+    player: Annotated[str | None, Option("NAME", "who plays, such as p1; the run has it")] = None
+    group: Annotated[
+        str | None, Option("NAME", "name of a run of several people (default: the player's)")
+    ] = None
+    suite: Annotated[str | None, Option("NAME", "a suite to record, instead of ENV")] = None
+    limit: Annotated[int | None, Option("N", "at most N instances of each environment")] = None
+    samples: Annotated[
+        int | None, Option("K", "people who play each instance, once each (default: 1)")
+    ] = None
+    draw: Annotated[Path | None, Option("FILE", "the project's draw, for the drawn split")] = None
+    format: Annotated[
+        str | None, Option("NAME", "format of the run: think, answer or plain (default: think)")
+    ] = None
+    out: Annotated[Path | None, Option("DIR", "run directory (default: in runs/)")] = None
 
     def run(self) -> int:
-        """Play one episode, or serve the page until Ctrl-C."""
+        """Play one episode or a run, or serve the page until Ctrl-C."""
+        if self.port is not None and not self.browser:
+            raise UserError("--port goes with --browser; remove it, or add --browser")
+        if self.record:
+            from ragen_bench.cli.record import record
+
+            return record(self)
+        for name in _RECORDING:
+            if getattr(self, name) is not None:
+                raise UserError(f"--{name} goes with --record; remove it, or add --record")
+        if len(self.env) != 1:
+            raise UserError(f"play takes one ENV, got {len(self.env)}; --record takes several")
         from ragen_bench.pages.play.episode import HumanEpisode, choose_episode
 
-        choice = choose_episode(self.env, self.split, self.seed, self.noise_seed)
+        choice = choose_episode(
+            self.env[0], self.split or "train", self.seed or 0, self.noise_seed or 0
+        )
         if self.browser:
             from ragen_bench.pages.play.server import PlayServer
 
             PlayServer(choice, self.port or 0).serve("Play")
             return 0
-        if self.port is not None:
-            raise UserError("--port goes with --browser; remove it, or add --browser")
-        _play_in_terminal(HumanEpisode(choice))
+        if not play_in_terminal(HumanEpisode(choice)):
+            write_out("You left the game.\n")
         return 0
 
 
-def _play_in_terminal(episode: HumanEpisode) -> None:
+_RECORDING = ("player", "group", "suite", "limit", "samples", "draw", "format", "out")
+"""Options of a recorded run."""
+
+
+def play_in_terminal(episode: HumanEpisode, skip: Callable[[], None] | None = None) -> bool:
+    """Play an episode in the terminal; return whether it ended, since the player may leave.
+
+    `skip` gives the episode up, where that is possible.
+    """
     from ragen_bench.pages.play.episode import describe_ending
 
-    write_out(f"{visible(episode.observation)}\n\n(q ends the game, {_LIST} lists the actions)\n")
+    if episode.turns:
+        first = visible(episode.turns[0].observation)
+        write_out(f"{first}\n\nYou go on after turn {len(episode.turns)}.\n\n")
+    skipping = f", {_SKIP} gives it up" if skip else ""
+    keys = f"(q ends the game{skipping}, {_LIST} lists the actions)"
+    write_out(f"{visible(episode.observation)}\n\n{keys}\n")
     while not episode.over:
         response = _read_response(episode)
         if response is None:
-            write_out("You left the game.\n")
-            return
+            return False
+        if skip and response.strip().lower() == _SKIP:
+            skip()
+            continue
         episode.play(response)
         write_out(f"\n{visible(episode.observation)}\n\n")
     ending = describe_ending(episode)
@@ -69,6 +118,7 @@ def _play_in_terminal(episode: HumanEpisode) -> None:
         lines.append(f"The oracle in the same episode, return {ending.oracle_total:.2f}:")
     lines += [f"  {turn.answer}" for turn in ending.oracle]
     write_out("\n".join(lines) + "\n")
+    return True
 
 
 def _read_response(episode: HumanEpisode) -> str | None:
@@ -92,7 +142,7 @@ def _list_actions(episode: HumanEpisode, text: str) -> str:
     """Return the legal actions that contain a text in lower case, one a line."""
     free = episode.env.free_text
     own = [f"{free.before}WORDS{free.after}, with any words"] if free else []
-    matching = [action for action in episode.env.legal_actions if text in action.lower()]
+    matching = [action for action in episode.listed_actions if text in action.lower()]
     lines = [*own, *matching[:_MAX_LISTED]]
     if len(matching) > _MAX_LISTED:
         rest = len(matching) - _MAX_LISTED

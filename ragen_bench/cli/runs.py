@@ -36,7 +36,7 @@ class Report(PriceOptions, ReplayOptions, Command):
         """Recompute the summary, print it, and write the report."""
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.cost import load_prices
-        from ragen_bench.scores.metrics import estimate_success
+        from ragen_bench.scores.success import estimate_success
         from ragen_bench.terminal.console import plain_console
         from ragen_bench.terminal.results import show_results, success_lines
 

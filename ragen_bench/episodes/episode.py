@@ -84,6 +84,7 @@ class Episode:
         self._turns: list[TurnRecord] = []
         self._overflowed: Side | None = None
         self._error = ""
+        self.player = ""
         self.kept: dict[Side, Any] = {}
 
     @property
@@ -247,6 +248,7 @@ class Episode:
             turns=turns,
             final_observation=self.observation,
             error=self._error,
+            player=self.player,
         )
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from ragen_bench.episodes.episode import Episode, Task
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion
+from ragen_bench.people import find_name_problem, is_human
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import EpisodeRecord, Key, Reply, RunConfig, TurnRecord
 from ragen_bench.runs.specification import config_problem
@@ -60,6 +61,7 @@ class Replayer:
         env = self._envs.take(task.env, task.split)
         try:
             episode = Episode(task, self._config.seed, env, self._config.response_format)
+            episode.player = record.player
             yield episode
             for number, turn in enumerate(record.turns):
                 if episode.over:
@@ -71,7 +73,7 @@ class Replayer:
             self._envs.give_back(task.env, task.split, env)
 
     def _task(self, record: EpisodeRecord) -> Task:
-        """Return the task of a record, if it belongs to the run."""
+        """Return the task of a record, if it and its player belong to the run."""
         env, split, index, sample = record.key
         if env not in self._instances or split != self._config.split:
             raise UnplayableError(
@@ -79,6 +81,10 @@ class Replayer:
             )
         if not (index in self._instances[env] and 0 <= sample < self._config.samples):
             raise UnplayableError(f"is of instance {index}, sample {sample}, beyond run.json's")
+        if is_human(self._config.model) and (problem := find_name_problem(record.player)):
+            raise UnplayableError(f"player: {brief(record.player)} {problem}")
+        if record.player and not is_human(self._config.model):
+            raise UnplayableError("player: is named, though a model played")
         return Task(env, self._config.split, index, sample)
 
 

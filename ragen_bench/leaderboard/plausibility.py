@@ -23,6 +23,7 @@ from ragen_bench.leaderboard.pull_request import Branch
 from ragen_bench.leaderboard.schema import Entry, Figure, parse_entry, read_as
 from ragen_bench.leaderboard.strict_json import EntryError, parse
 from ragen_bench.models.scripted import OracleModel, RandomModel
+from ragen_bench.people import PREFIX, is_human
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig, Text
 from ragen_bench.scores.contamination import UNSEEN, find_leads, find_setting_differences
 from ragen_bench.statistics import Estimate, mean_of
@@ -60,7 +61,9 @@ class Plausibility:
     def __init__(self, config: RunConfig) -> None:
         self._config = config
         self._is_scripted = config.model in SCRIPTED
-        self._is_agent = config.model.startswith("python:")
+        # Agents and people: without tokens of one language model.
+        self._is_agent = config.model.startswith(("python:", PREFIX))
+        self._samples_differ = config.temperature > 0 and not is_human(config.model)
         self._oracle_plan: list[str] = []
         self._scores: dict[str, list[tuple[float, float]]] = defaultdict(list)
         self._first_sample: tuple[str, int, str] | None = None
@@ -108,7 +111,7 @@ class Plausibility:
             )
             signs.append(Sign("cut", message))
         if (
-            self._config.temperature > 0
+            self._samples_differ
             and self._pairs >= _MIN_COMPARISONS
             and self._equal_pairs == self._pairs
         ):

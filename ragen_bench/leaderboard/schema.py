@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.strict_json import EntryError
-from ragen_bench.lookalikes import find_lookalike
+from ragen_bench.lookalikes import HIDDEN, find_lookalike
 from ragen_bench.runs.checked import first_flaw
 from ragen_bench.runs.schema import (
     Count,
@@ -31,12 +31,6 @@ from ragen_bench.runs.schema import (
 
 SCHEMA = 1
 T = TypeVar("T")
-_HIDDEN = (
-    r"[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f"
-    r"\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufe00-\ufe0f\ufeff"
-    r"\uffa0\ufff9-\ufffb]"
-)
-"""Invisible characters, and those that look like a space."""
 _NOT_IN_A_LINK = r"[^!#-;=?-Z_a-z~\[\]]"
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _LINK = "^https?://[A-Za-z0-9]"
@@ -79,8 +73,8 @@ def _check_order(bounds: list[float]) -> list[float]:
     return bounds
 
 
-_no_hidden = _without(_HIDDEN)
-_Visible = {"pattern": r"^\S", "json_schema_extra": {"not": {"pattern": _HIDDEN}}}
+_no_hidden = _without(HIDDEN)
+_Visible = {"pattern": r"^\S", "json_schema_extra": {"not": {"pattern": HIDDEN}}}
 _Name = Annotated[
     Text,
     Field(min_length=1, max_length=100, **_Visible),
@@ -186,6 +180,7 @@ class EntrySummary(Closed):
     """The content of summary.json. All except cost and seconds is recomputed."""
 
     model: Long
+    people: Annotated[Positive, Field(description="Number of people who played.")] = 0
     suite: Long
     split: Long
     episodes: Positive

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from ragen_bench.people import describe_people, is_human
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.statistics import detectable_between
 
@@ -62,6 +63,8 @@ def words(name: str) -> str:
 
 def sampling(config: RunConfig) -> str:
     """Describe the sampling of a run; settings that the server refused are the server's own."""
+    if is_human(config.model):
+        return "people, no sampling"
     refused = config.left_to_server
     top_p = f", top-p {config.top_p}" if config.top_p != 1 and "top_p" not in refused else ""
     if "temperature" in refused:
@@ -92,5 +95,8 @@ def place(value: float, start: float, length: float, low: float = 0.0, high: flo
     return f"{start + length * fraction:.2f}".rstrip("0").rstrip(".")
 
 
-FORMATS = (percent, figure, fixed, found_beside, short, words, sampling, by_measure, place)
+FORMATS = (
+    *(percent, figure, fixed, found_beside, short, words, sampling, by_measure, place),
+    describe_people,
+)
 """Filters of all templates."""

@@ -1,5 +1,7 @@
 """A run directory: run.json, episodes.jsonl, timings.jsonl, faults.jsonl, summary.json.
 
+While people play, unfinished.jsonl has their responses in episodes that have not ended.
+
 `episodes.jsonl` grows by one line per episode, in the order in which they end; when the run is
 complete, its lines are put into the order of the tasks. It is the same for two runs of the same
 seeded model. Times are in `timings.jsonl`, failed requests in `faults.jsonl`.
@@ -57,7 +59,11 @@ class RunDirectory:
         self.episodes_file = path / "episodes.jsonl"
         self.timings_file = path / "timings.jsonl"
         self.faults_file = path / "faults.jsonl"
-        self._files = self.episodes_file, self.timings_file, self.faults_file
+        self.unfinished_file = path / "unfinished.jsonl"
+        self.files = (
+            *(self.episodes_file, self.timings_file, self.faults_file),
+            self.unfinished_file,
+        )
         self._lock = FileLock(path / ".lock")
 
     def lock(self) -> None:
@@ -77,7 +83,7 @@ class RunDirectory:
 
     def repair(self) -> bool:
         """Cut off a torn last line of each file; return whether there was one."""
-        return sum(map(cut_torn_line, self._files)) > 0  # repairs all files, where any() would stop
+        return sum(map(cut_torn_line, self.files)) > 0  # repairs all files, where any() would stop
 
     def append(self, episode: EpisodeRecord) -> None:
         """Append a finished episode; `finish` flushes it to the disk."""
@@ -97,7 +103,7 @@ class RunDirectory:
         So a run ends with the same bytes, however often it was interrupted and in whatever order
         its episodes ended.
         """
-        for file in self._files:
+        for file in self.files:
             if file.is_file():
                 with open_file(file) as written:
                     os.fsync(written.fileno())
@@ -178,7 +184,7 @@ def open_run(path: Path, config: RunConfig) -> RunDirectory:
                 write_whole(file, recorded.as_json())
             run.config = recorded
         else:
-            for rest in (run.episodes_file, run.timings_file, run.faults_file):
+            for rest in run.files:
                 rest.unlink(missing_ok=True)
             write_whole(file, config.as_json())
     except BaseException:

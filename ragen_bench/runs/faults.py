@@ -6,9 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from ragen_bench.people import SKIPPED
+
 _CAUSES = (
     (re.compile(r"\bHTTP (\d{3})\b"), "HTTP {}"),
     (re.compile("no answer within"), "time-out"),
+    (re.compile(f"^{SKIPPED}$"), "skipped"),
     (re.compile("the server (?:sent|packed)|the stream"), "unreadable reply"),
     (re.compile(r"\w*(?:Connect|Network|Read|Write|Protocol|Transport|OS)\w*Error"), "connection"),
 )

@@ -275,6 +275,7 @@ class EpisodeRecord:
         turns: The turns.
         final_observation: Observation after the last turn.
         error: Reason why the episode was given up; "" if it was not.
+        player: Name of the person who played; "" for a model, and then left out of the file.
     """
 
     env: Text
@@ -293,6 +294,7 @@ class EpisodeRecord:
     turns: Annotated[list[TurnRecord], Field(fail_fast=True)]
     final_observation: Text
     error: Annotated[Text, Field(max_length=LONGEST_REASON)] = ""
+    player: Text = ""
 
     @property
     def key(self) -> Key:
@@ -306,7 +308,7 @@ class EpisodeRecord:
             value = getattr(self, name)
             if name == "turns":
                 value = [turn.as_json() for turn in self.turns]
-            elif name in ("opponent", "error"):
+            elif name in ("opponent", "error", "player"):
                 if not value:
                     continue
                 value = value.as_json() if name == "opponent" else value

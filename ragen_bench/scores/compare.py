@@ -11,24 +11,15 @@ from typing import NamedTuple
 from ragen_bench.environments import is_text_env
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
+from ragen_bench.people import count_people, is_human
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
+from ragen_bench.scores.differences import Sample, Samples, Scale, make_row, mean_row
 from ragen_bench.scores.efficiency import EfficiencyMeter
-from ragen_bench.statistics import (
-    Estimate,
-    Paired,
-    compare_paired,
-    detectable_from,
-    mean_of,
-    normalise,
-)
 from ragen_envs.core.sealed import SealedKeyError, open_key
-from ragen_envs.core.sums import sum_in_order
 
-_MIN_SOLVED = 2
-"""Instances that both runs must solve for an interval of the efforts' difference."""
 MEAN = ""
 """Key of the mean over environments."""
 _MUST_AGREE = (
@@ -43,31 +34,28 @@ _SHOULD_AGREE = (
 """Settings that a user may want to compare; differences are noted."""
 
 
-class _Sample(NamedTuple):
-    success: float | None
-    score: float | None
-    episode_return: float
-    effort: float | None = None
-
-
-_Samples = dict[int, list[_Sample]]
-"""Episodes of an environment by instance."""
-_Common = list[list[_Sample]]
-"""Episodes of the common instances, in the same order for both runs."""
-
-
-_Scale = tuple[float, float]
-"""The random baseline and the optimal score."""
-
-
 class _Side(NamedTuple):
     letter: str
     run: RunDirectory
-    episodes: dict[str, _Samples]
+    episodes: dict[str, Samples]
 
     @property
     def recorded(self) -> int:
         return sum(len(samples) for env in self.episodes.values() for samples in env.values())
+
+    @property
+    def people(self) -> int:
+        """Number of people who played, 0 for a model."""
+        if not is_human(self.run.config.model):
+            return 0
+        instances = (samples for env in self.episodes.values() for samples in env.values())
+        return count_people(sample.player for samples in instances for sample in samples)
+
+    def describe(self) -> JsonObject:
+        """Return the run with its model, suite and, if people played, their number."""
+        config, people = self.run.config, self.people
+        described = {"run": str(self.run.path), "model": config.model, "suite": config.suite}
+        return {**described, **({"people": people} if people else {})}
 
 
 def find_obstacles(a: RunConfig, b: RunConfig, letters: str = "AB") -> list[str]:
@@ -123,7 +111,7 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
         "runs": [
             {
                 "name": side.letter,
-                **_describe(side.run),
+                **side.describe(),
                 "episodes": side.recorded,
                 "planned": side.run.config.planned,
             }
@@ -134,7 +122,7 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
 
 
 def _compare(
-    a: _Side, b: _Side, find_scale: Callable[[str, str, tuple[int, ...]], tuple[_Scale | None, str]]
+    a: _Side, b: _Side, find_scale: Callable[[str, str, tuple[int, ...]], tuple[Scale | None, str]]
 ) -> JsonObject:
     config = a.run.config
     notes = _setting_notes(config, b.run.config, a.letter + b.letter)
@@ -156,20 +144,20 @@ def _compare(
             notes += [problem] if problem else []
             blind = _find_blind(config, env.id, tuple(common)) if scale else None
             side_a, side_b = ([samples[i] for i in common] for samples in (of_a, of_b))
-            rows.append(_make_row(env.id, side_a, side_b, scale, blind))
+            rows.append(make_row(env.id, side_a, side_b, scale, blind))
     if not rows:
         raise UserError(f"no instance is finished in both {a.run.path} and {b.run.path}", 1)
     return {
-        "a": _describe(a.run),
-        "b": _describe(b.run),
+        "a": a.describe(),
+        "b": b.describe(),
         "split": config.split,
         "response_format": config.response_format,
         "constrained": config.constrained,
         "notes": notes,
         "envs": rows,
         "suite": {
-            "success": _suite([row["success"] for row in rows if row["success"]]),
-            "normalised": _suite([row["normalised"] for row in rows if row["normalised"]]),
+            name: mean_row([row[name] for row in rows if row[name]], max(a.people, b.people) > 1)
+            for name in ("success", "normalised")
         },
     }
 
@@ -203,22 +191,23 @@ def _setting_notes(a: RunConfig, b: RunConfig, letters: str) -> list[str]:
     return lines
 
 
-def _read_samples(run: RunDirectory) -> dict[str, _Samples]:
+def _read_samples(run: RunDirectory) -> dict[str, Samples]:
     """Return the scores of a run by environment, in the order of run.json."""
-    samples: dict[str, _Samples] = {env.id: {} for env in run.config.envs}
+    samples: dict[str, Samples] = {env.id: {} for env in run.config.envs}
     meter = EfficiencyMeter(run.config)
     for episode in run.episodes():
         success = None if episode.success is None else float(episode.success)
         measured = meter.measure(episode)
         effort = measured and measured.actions
-        sample = _Sample(success, episode.score, episode.episode_return, effort)
+        player = episode.player.casefold()
+        sample = Sample(success, episode.score, episode.episode_return, effort, player)
         samples[episode.env].setdefault(episode.index, []).append(sample)
     return samples
 
 
 def _find_scale(
     config: RunConfig, env: str, recorded_hash: str, common: tuple[int, ...]
-) -> tuple[_Scale | None, str]:
+) -> tuple[Scale | None, str]:
     """Return the scale of scores on the common instances, or the reason why it is unknown."""
     split = config.split
     if not is_text_env(env):
@@ -245,87 +234,6 @@ def _find_blind(config: RunConfig, env: str, common: tuple[int, ...]) -> JsonObj
     if found is None or found["success"] is None:
         return None
     return {name: found[name] for name in ("success", "success_interval")}
-
-
-def _make_row(
-    env: str, a: _Common, b: _Common, scale: _Scale | None, blind: JsonObject | None
-) -> JsonObject:
-    has_success = all(
-        any(episode.success is not None for samples in side for episode in samples)
-        for side in (a, b)
-    )
-    main = _compare_metric(a, b, "success" if has_success else "episode_return")
-    metrics = _format_difference(main.a, main.b, main.difference)
-    normalised = None
-    if scale:
-        score = _compare_metric(a, b, "score")
-        sides = normalise(score.a, *scale), normalise(score.b, *scale)
-        # The baseline is the same for both, so the difference is only scaled.
-        difference = score.difference.rescale(1 / (scale[1] - scale[0]))
-        if sides[0] is not None and sides[1] is not None:
-            floor, ceiling = (round(bound, 6) for bound in scale)
-            normalised = _format_difference(sides[0], sides[1], difference)
-            normalised |= {"floor": floor, "ceiling": ceiling}
-    return {
-        "env": env,
-        "instances": len(a),
-        "success": metrics if has_success else None,
-        **({} if has_success else {"return": metrics}),
-        "a_ahead": main.a_ahead,
-        "b_ahead": main.b_ahead,
-        "normalised": normalised,
-        **({"blind": blind} if blind else {}),
-        **_compare_effort(a, b),
-    }
-
-
-def _compare_effort(a: _Common, b: _Common) -> JsonObject:
-    """Compare actions over the optimal ones on the instances that both solved, at least two."""
-    pairs = [
-        sides
-        for samples in zip(a, b, strict=True)
-        if all(
-            sides := [[each.effort for each in side if each.effort is not None] for side in samples]
-        )
-    ]
-    if len(pairs) < _MIN_SOLVED:
-        return {}
-    found = compare_paired(*map(list, zip(*pairs, strict=True)), bounded=False)
-    metrics = _format_difference(found.a, found.b, found.difference)
-    return {"actions_over_optimal": {"instances": len(pairs), **metrics}}
-
-
-def _compare_metric(a: _Common, b: _Common, metric: str) -> Paired:
-    """Compare a metric of the two runs; an episode without it counts 0."""
-    sides = [
-        [[float(getattr(episode, metric) or 0) for episode in samples] for samples in side]
-        for side in (a, b)
-    ]
-    return compare_paired(*sides, bounded=metric != "episode_return")
-
-
-def _format_difference(a: float, b: float, difference: Estimate) -> JsonObject:
-    detectable = detectable_from(difference.interval)
-    return {
-        "a": round(a, 6),
-        "b": round(b, 6),
-        "difference": round(difference.value, 6),
-        "interval": [round(bound, 6) for bound in difference.interval],
-        "detectable": None if detectable is None else round(detectable, 6),
-    }
-
-
-def _suite(rows: Sequence[JsonObject]) -> JsonObject | None:
-    """Return the mean over environments, which are independent."""
-    if not rows:
-        return None
-    differences = [Estimate(row["difference"], tuple(row["interval"])) for row in rows]
-    a, b = (sum_in_order(row[name] for row in rows) / len(rows) for name in ("a", "b"))
-    return _format_difference(a, b, mean_of(differences))
-
-
-def _describe(run: RunDirectory) -> JsonObject:
-    return {"run": str(run.path), "model": run.config.model, "suite": run.config.suite}
 
 
 def has_mean(differences: JsonObject) -> bool:

@@ -10,7 +10,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.draws import without_shown_later
 from ragen_bench.runs.schema import RunConfig
-from ragen_bench.scores.metrics import group_successes
+from ragen_bench.scores.success import group_successes
 from ragen_bench.statistics import Estimate, detectable_from, mean, mean_estimate, mean_of
 
 _MUST_AGREE = (

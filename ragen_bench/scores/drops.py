@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.faults import count_causes, describe_causes
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_bench.scores.metrics import round_interval, round_value
+from ragen_bench.scores.metrics import group_by_person, round_interval, round_value
 from ragen_bench.statistics import mean_estimate
 
 _CAUSES: dict[str, tuple[Callable[[EpisodeRecord], bool], str]] = {
@@ -121,7 +121,8 @@ def _compute_scores(
             value = getattr(episode, name)
             clusters.setdefault(episode.index, []).append(float(value or 0))
         if clusters and any(getattr(episode, name) is not None for episode in episodes):
-            estimate = mean_estimate(list(clusters.values()))
+            people = [] if excluded else group_by_person(episodes, name)
+            estimate = mean_estimate(list(clusters.values()), people)
             found[name] = round_value(estimate.value)
             found[f"{name}_interval"] = round_interval(estimate.interval)
     return found

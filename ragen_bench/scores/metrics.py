@@ -7,23 +7,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, Protocol
 
-from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.schema import EpisodeRecord, ReplyCounts
 from ragen_bench.statistics import (
     Estimate,
     Interval,
-    clopper_pearson,
     clustered_bootstrap,
     mean,
     mean_at_k,
     mean_estimate,
-    mean_interval,
     mean_over_instances,
     pass_at_k,
     pass_hat_k,
     success_by_difficulty,
     success_by_turns,
+    widen,
 )
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.two_player import ReplyCount
@@ -113,20 +111,20 @@ def compute_metrics(episodes: Sequence[EpisodeRecord]) -> JsonObject:
     Rates are in [0, 1], and intervals have a level of 95 %, see `ragen_bench.statistics`. Rates of
     turns are None without turns. Episodes without a success or score count as 0 where others have
     one. Where no episode has it, the metric is None; without success, the return has an interval.
-    The episodes may be from `drop_texts`.
+    Intervals of success, score and return of several people contain that over people too. The
+    episodes may be from `drop_texts`.
     """
     turns = [turn for episode in episodes for turn in episode.turns]
-    returns = group_by_instance(episodes, "episode_return")
     has_success = any(episode.success is not None for episode in episodes)
     return {
         "episodes": len(episodes),
-        **estimate_metric(episodes, "success"),
-        **estimate_metric(episodes, "score"),
+        **estimate_metric(episodes, "success", group_by_person(episodes, "success")),
+        **estimate_metric(episodes, "score", group_by_person(episodes, "score")),
         "return": mean_of_known(episode.episode_return for episode in episodes),
         **(
             _repeats(episodes)
             if has_success
-            else {"return_interval": round_interval(clustered_bootstrap(returns))}
+            else {"return_interval": round_interval(_interval_of_returns(episodes))}
         ),
         "outcomes": dict(sorted(Counter(episode.outcome for episode in episodes).items())),
         "by_difficulty": _by_difficulty(episodes) if has_success else [],
@@ -167,11 +165,29 @@ def group_by_instance(episodes: Iterable[Outcome], name: str) -> list[list[float
     return list(clusters.values())
 
 
-def estimate_metric(episodes: Sequence[Outcome], name: Literal["success", "score"]) -> JsonObject:
-    """Return a metric and its interval, None where no episode has it."""
+def group_by_person(episodes: Iterable[EpisodeRecord], name: str) -> list[list[float]]:
+    """Return a metric by person, all of a model's together; an episode without it counts 0."""
+    values: dict[str, list[float]] = {}
+    for episode in episodes:
+        value = float(getattr(episode, name) or 0)
+        values.setdefault(episode.player.casefold(), []).append(value)
+    return list(values.values())
+
+
+def _interval_of_returns(episodes: Sequence[EpisodeRecord]) -> Interval:
+    interval = clustered_bootstrap(group_by_instance(episodes, "episode_return"))
+    return widen(interval, group_by_person(episodes, "episode_return"), bounds=None)
+
+
+def estimate_metric(
+    episodes: Sequence[Outcome],
+    name: Literal["success", "score"],
+    by_person: Sequence[Sequence[float]] = (),
+) -> JsonObject:
+    """Return a metric and its interval, None where no episode has it; see `mean_estimate`."""
     if all(getattr(episode, name) is None for episode in episodes):
         return {name: None, f"{name}_interval": None}
-    estimate = mean_estimate(group_by_instance(episodes, name))
+    estimate = mean_estimate(group_by_instance(episodes, name), by_person)
     return {
         name: round_value(estimate.value),
         f"{name}_interval": round_interval(estimate.interval),
@@ -232,50 +248,3 @@ def mean_of_known(values: Iterable[float | None]) -> float | None:
     """Return the mean of the values that are not None, rounded; None if all are."""
     listed = [value for value in values if value is not None]
     return round_value(mean(listed)) if listed else None
-
-
-def group_successes(episodes: Iterable[EpisodeRecord]) -> dict[str, dict[int, list[float]]]:
-    """Return the reported successes by environment and instance."""
-    grouped: dict[str, dict[int, list[float]]] = {}
-    for episode in episodes:
-        if episode.success is not None:
-            by_index = grouped.setdefault(episode.env, {})
-            by_index.setdefault(episode.index, []).append(float(episode.success))
-    return grouped
-
-
-def estimate_success(
-    episodes: Iterable[EpisodeRecord], level: float, exact: bool
-) -> dict[str, Estimate]:
-    """Return the success rate of each environment that reports success, at a confidence level.
-
-    Episodes without success count as failed where others have it. `exact` intervals are Clopper and
-    Pearson's, whose coverage is at least the level; they are for independent trials, so an instance
-    with several samples raises UserError, like a level outside (0, 1).
-    """
-    if not 0 < level < 1:
-        raise UserError(f"a confidence level is between 0 and 1 (0 and 100 %), got {level:g}")
-    solved: dict[str, dict[int, list[float]]] = {}
-    with_success = set()
-    for episode in episodes:
-        by_index = solved.setdefault(episode.env, {})
-        by_index.setdefault(episode.index, []).append(float(episode.success or 0))
-        if episode.success is not None:
-            with_success.add(episode.env)
-    estimates = {}
-    for env, by_index in solved.items():
-        if env not in with_success:
-            continue
-        clusters = list(by_index.values())
-        values = [value for cluster in clusters for value in cluster]
-        if not exact:
-            interval = mean_interval(clusters, level)
-        elif len(values) == len(clusters):
-            interval = clopper_pearson(sum(value == 1 for value in values), len(values), level)
-        else:
-            raise UserError(
-                "exact intervals need one sample per instance, and the run has more; remove "
-                "--exact, or evaluate with --samples 1"
-            )
-        estimates[env] = Estimate(mean(values), interval)
-    return estimates

@@ -8,7 +8,7 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.compare import find_obstacles
-from ragen_bench.scores.metrics import group_successes
+from ragen_bench.scores.success import group_successes
 from ragen_bench.statistics.power import (
     Differences,
     assume_spread,

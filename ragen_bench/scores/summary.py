@@ -10,6 +10,7 @@ from ragen_bench.environments import reply_counts
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.random_player import RandomPlayer, find_random_player
+from ragen_bench.people import count_people, is_human
 from ragen_bench.reading import count_line_ends
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.faults import count_causes
@@ -119,10 +120,13 @@ def compute_summary(
     ]
     # Environments have equal weights; without one of them there is no suite score.
     scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
-    mean = mean_of(scaled) if len(scaled) == len(config.envs) else None
+    players = (episode.player for played in episodes.values() for episode in played)
+    people = count_people(players) if is_human(config.model) else 0
+    mean = mean_of(scaled, dependent=people > 1) if len(scaled) == len(config.envs) else None
     causes = count_causes(reason for listed in reasons.values() for reason in listed)
     return {
         "model": config.model,
+        **({"people": people} if people else {}),
         **({"opponent": config.opponent.model} if config.opponent else {}),
         "suite": config.suite,
         "split": config.split,

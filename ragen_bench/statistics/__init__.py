@@ -18,7 +18,9 @@ from ragen_bench.statistics.intervals import (
     clustered_bootstrap,
     equal_values_interval,
     mean_interval,
+    people_interval,
     resampled_interval,
+    widen,
     wilson,
 )
 from ragen_bench.statistics.paired import (
@@ -29,6 +31,7 @@ from ragen_bench.statistics.paired import (
     mcnemar_p,
 )
 from ragen_bench.statistics.power import detectable_between, detectable_from
+from ragen_bench.statistics.student import student_quantile
 
 __all__ = [
     "Bucket",
@@ -53,8 +56,11 @@ __all__ = [
     "normalise",
     "pass_at_k",
     "pass_hat_k",
+    "people_interval",
     "resampled_interval",
+    "student_quantile",
     "success_by_difficulty",
     "success_by_turns",
+    "widen",
     "wilson",
 ]

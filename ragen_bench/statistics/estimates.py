@@ -50,25 +50,30 @@ def mean(values: Sequence[float]) -> float:
     return sum_in_order(values) / len(values)
 
 
-def mean_estimate(clusters: Sequence[Sequence[float]]) -> Estimate:
+def mean_estimate(
+    clusters: Sequence[Sequence[float]], by_person: Sequence[Sequence[float]] = ()
+) -> Estimate:
     """Return the mean of values between 0 and 1 and its interval, see `mean_interval`.
 
     Args:
         clusters: Values by instance.
+        by_person: The same values by person, where people played.
 
     Raises:
         ValueError: if no cluster is given, one is empty, or a value outside [0, 1].
     """
-    interval = mean_interval(clusters)
+    interval = mean_interval(clusters, by_person=by_person)
     return Estimate(mean([value for cluster in clusters for value in cluster]), interval)
 
 
-def mean_of(estimates: Sequence[Estimate]) -> Estimate:
+def mean_of(estimates: Sequence[Estimate], *, dependent: bool = False) -> Estimate:
     """Return the mean of independent estimates, such as a suite's score over environments.
 
     The distances between bounds and values are added in squares, separately for each side. With
     many instances, the result equals a bootstrap stratified by environment. Unlike the bootstrap,
-    it holds where an environment was solved never or always.
+    it holds where an environment was solved never or always. Of `dependent` estimates, such as
+    those of the same few people, the distances are added as they are, which holds for any
+    dependence.
 
     Source: Zou, Huang and Zhang 2009, A note on confidence interval estimation for a linear
     function of binomial proportions (Computational Statistics and Data Analysis 53).
@@ -79,8 +84,11 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     if not estimates:
         raise ValueError("no estimate to take the mean of")
     value = sum_in_order(estimate.value for estimate in estimates) / len(estimates)
-    below = sqrt(sum_in_order((each.value - each.interval[0]) ** 2 for each in estimates))
-    above = sqrt(sum_in_order((each.interval[1] - each.value) ** 2 for each in estimates))
+    power = 1 if dependent else 2
+    below = sum_in_order((each.value - each.interval[0]) ** power for each in estimates)
+    above = sum_in_order((each.interval[1] - each.value) ** power for each in estimates)
+    if not dependent:
+        below, above = sqrt(below), sqrt(above)
     return Estimate(value, (value - below / len(estimates), value + above / len(estimates)))
 
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from math import lgamma, sqrt
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragen_bench.statistics.student import student_quantile
 from ragen_envs.core.sums import sum_in_order
 
 Interval = tuple[float, float]
@@ -148,20 +150,67 @@ def resampled_interval(
     return clustered_bootstrap(clusters, level=level)
 
 
-def mean_interval(clusters: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
+def people_interval(
+    by_person: Sequence[Sequence[float]],
+    bounds: Interval | None = (0.0, 1.0),
+    level: float = LEVEL,
+) -> Interval:
+    """Return the interval of the mean of all values, for other people like these.
+
+    The standard error is that of a mean over clusters, and the critical value is Student's with one
+    degree of freedom less than people, so that few people give a wide interval. People of equal
+    means have `equal_values_interval`. Source: Cameron and Miller 2015, A practitioner's guide to
+    cluster-robust inference (Journal of Human Resources 50), section VI.
+
+    Args:
+        by_person: Values of each person, at least two people with one value each.
+        bounds: Minimum and maximum possible value; None for values without bounds.
+        level: Confidence level, in (0, 1).
+    """
+    people = len(by_person)
+    count = sum(map(len, by_person))
+    value = sum_in_order(map(sum_in_order, by_person)) / count
+    means = [sum_in_order(values) / len(values) for values in by_person]
+    if max(means) - min(means) < _ROUNDING:
+        return equal_values_interval(value, people, *(bounds or (value, value)), level)
+    residuals = (sum_in_order(values) - value * len(values) for values in by_person)
+    spread = sum_in_order(residual**2 for residual in residuals)
+    half = student_quantile(people - 1, level) * sqrt(spread * people / (people - 1)) / count
+    lowest, highest = bounds or (value - half, value + half)
+    return max(lowest, value - half), min(highest, value + half)
+
+
+def widen(interval: Interval, by_person: Sequence[Sequence[float]], **options: Any) -> Interval:
+    """Return the smallest interval that contains another and, of several people, theirs too."""
+    if len(by_person) < 2:
+        return interval
+    low, high = people_interval(by_person, **options)
+    return min(interval[0], low), max(interval[1], high)
+
+
+def mean_interval(
+    clusters: Sequence[Sequence[float]],
+    level: float = LEVEL,
+    by_person: Sequence[Sequence[float]] = (),
+) -> Interval:
     """Return the interval of the mean of values between 0 and 1.
 
     Wilson's interval for one 0/1 value per instance, else `resampled_interval`. Where few instances
     differ from 0, or few from 1, resampling understates their number. The interval is then widened
-    to include `clustered_wilson`.
+    to include `clustered_wilson`, and with several people to include `people_interval`.
 
     Args:
         clusters: Successes or scores by instance.
         level: Confidence level, in (0, 1).
+        by_person: The same values by person, where people played.
 
     Raises:
         ValueError: if no cluster is given, one is empty, or a value or level out of range.
     """
+    return widen(_interval_over_instances(clusters, level), by_person, level=level)
+
+
+def _interval_over_instances(clusters: Sequence[Sequence[float]], level: float) -> Interval:
     _check(clusters, 0.0, 1.0)
     if all(len(cluster) == 1 and cluster[0] in (0, 1) for cluster in clusters):
         return wilson(sum(cluster[0] == 1 for cluster in clusters), len(clusters), level)

@@ -14,6 +14,7 @@ from ragen_bench.episodes.form_rate import FormRate
 from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.formats import figure, short
 from ragen_bench.pages.report import write_report
+from ragen_bench.people import describe_people
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.faults import describe_causes
 from ragen_bench.runs.schema import RunConfig
@@ -66,7 +67,7 @@ def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTabl
     suite = visible(summary["suite"]) or "chosen environments"
     constraint = ", constrained to the format" if constrained else ""
     opponent = f" against {visible(summary['opponent'])}" if "opponent" in summary else ""
-    model = visible(summary["model"])
+    model = _player_of(summary)
     title = f"{model}{opponent} on {suite}, {summary['split']} split{constraint}"
     columns = (*_COLUMNS, _GIVEN_UP) if "given_up" in summary else _COLUMNS
     table = MetricsTable(title, _caption(summary), columns)
@@ -94,9 +95,14 @@ def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
             rows = {row["env"]: row for row in summary["envs"]}
             row = rows.get(first["env"])
             cells = [*_model_cells(row), *_given_up_cells(row, columns)] if row else "--"
-            table.add_row(f"  {visible(summary['model'])}", *cells)
+            table.add_row(f"  {_player_of(summary)}", *cells)
         table.add_row(f"  {_player_name('oracle', first)}", *_baseline_cells(first, "oracle"))
     return table
+
+
+def _player_of(summary: JsonObject) -> str:
+    """Return the name of the model, with the number of people who played as it."""
+    return visible(summary["model"]) + describe_people(summary.get("people", 0))
 
 
 def _player_name(player: str, row: JsonObject) -> str:

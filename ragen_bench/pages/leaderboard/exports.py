@@ -84,6 +84,7 @@ def _describe_entry(rank: int | None, entry: SiteEntry) -> JsonObject:
         "verified": entry.verified,
         "reproduced": entry.reproduced,
         "scripted": entry.scripted,
+        "kind": entry.kind,
         "signs": [sign.as_json() for sign in entry.signs],
         "episodes_sha256": entry.entry.episodes_sha256,
         **asdict(entry.figures),

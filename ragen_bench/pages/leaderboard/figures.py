@@ -103,12 +103,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Figures:
-    """The metrics of an entry, by environment in the order of the suite, and the suite score."""
+    """The metrics of an entry, by environment in the order of the suite, and the suite score.
+
+    `people` is the number of people who played, None for a model.
+    """
 
     suite_score: Figure | None
     suite_interval: Annotated[Interval | None, Field(alias="suite_score_interval")]
     rows: Annotated[tuple[Row, ...], Field(alias="envs")]
     given_up: dict[Text, Positive] | None = None
+    people: Positive | None = None
 
     def __post_init__(self) -> None:
         _check_both(self.suite_score, self.suite_interval)

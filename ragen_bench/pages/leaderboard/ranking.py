@@ -17,7 +17,7 @@ class Ranking:
 
     `hash` is the suite's, over instances and specifications, and `sealed_key_hash` is "" on other
     splits. `apart` are the settings that differ from the suite's defaults. `places` are pairs of
-    rank and entry, best first; scripted players and entries without a score have no rank.
+    rank and entry, best first; scripted players, people and entries without a score have no rank.
     """
 
     suite: str
@@ -79,7 +79,7 @@ def _places(group: Iterable[SiteEntry]) -> tuple[tuple[int | None, SiteEntry], .
     scored = [
         (entry.directory, score, interval)
         for entry in ordered
-        if entry.scripted is None
+        if entry.is_ranked
         and (score := entry.figures.suite_score) is not None
         and (interval := entry.figures.suite_interval) is not None
     ]
@@ -116,7 +116,7 @@ def history(ranking: Ranking) -> list[Point]:
         (
             (entry.entry.date, -score, entry.directory, entry, interval)
             for _, entry in ranking.places
-            if entry.scripted is None
+            if entry.is_ranked
             and entry.entry.date is not None
             and (score := entry.figures.suite_score) is not None
             and (interval := entry.figures.suite_interval) is not None

@@ -19,6 +19,7 @@ from ragen_bench.leaderboard.schema import Entry, Figure, Interval, read_as
 from ragen_bench.leaderboard.strict_json import BadJsonError, EntryError, parse
 from ragen_bench.leaderboard.verify import Check, Progress, Verdict, read_entry, verify
 from ragen_bench.pages.leaderboard.figures import Figures, add_blind_scripts, read_figures
+from ragen_bench.people import is_human
 from ragen_bench.reading import read_bytes
 from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.draws import Draw
@@ -191,6 +192,20 @@ class SiteEntry:
     def scripted(self) -> Literal["floor", "ceiling"] | None:
         """End of the scale that a scripted player defines; None for a model."""
         return _PLAYERS.get(self.run.model)
+
+    @property
+    def kind(self) -> Literal["scripted", "person", "agent", "model"]:
+        """Kind of player: `person` is one or several people, `agent` a program around models."""
+        if self.scripted:
+            return "scripted"
+        if is_human(self.run.model):
+            return "person"
+        return "agent" if self.run.model.startswith("python:") else "model"
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the entry can have a rank: baselines, scripted or of people, have none."""
+        return self.kind not in ("scripted", "person")
 
     @property
     def apart(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ragen_bench.environments import AnyEnv
 from ragen_bench.errors import UserError
 from ragen_bench.suites import env_id, find_choice, make_env, plays
 from ragen_envs.core.instances import SPLITS, Split
@@ -38,16 +39,28 @@ class Turn(NamedTuple):
 
 
 class HumanEpisode:
-    """An episode and its history; `truncated` says that the budget ended it."""
+    """An episode and its history.
 
-    def __init__(self, choice: EpisodeChoice) -> None:
+    `truncated` says that the budget ended it, and `skipped` that the player did. The oracle's
+    solution is shown at the end if `shows_oracle`.
+    """
+
+    shows_oracle = True
+
+    def __init__(self, choice: EpisodeChoice, env: AnyEnv | None = None) -> None:
         self.choice = choice
-        self.env = make_env(choice.env, choice.split, "plain")
+        self.env = env or make_env(choice.env, choice.split, "plain")
+        self.skipped = False
         self.turns: list[Turn] = []
         self.over = self.truncated = False
         self.observation, self.info = self.env.reset(
             seed=choice.seed, options={"noise_seed": choice.noise_seed}
         )
+
+    @property
+    def listed_actions(self) -> tuple[str, ...]:
+        """The legal actions that the player can have listed."""
+        return self.env.legal_actions
 
     @property
     def total(self) -> float:
@@ -104,15 +117,18 @@ def describe_ending(episode: HumanEpisode) -> Ending:
     info = episode.info
     parts = {f"{key}, {meaning}": info[key] for key, meaning in _MEANS.items() if key in info}
     turns: list[Turn] = []
-    if plays("oracle", episode.choice.env):
+    if episode.shows_oracle and plays("oracle", episode.choice.env):
         oracle = HumanEpisode(episode.choice)
         while not oracle.over:
             oracle.play(oracle_answer(oracle.env))
         turns = oracle.turns
-    return Ending(_verdict(episode), info["score"], info["ceiling"], episode.total, parts, turns)
+    score = 0.0 if episode.skipped else info["score"]
+    return Ending(_verdict(episode), score, info["ceiling"], episode.total, parts, turns)
 
 
 def _verdict(episode: HumanEpisode) -> str:
+    if episode.skipped:
+        return "Skipped, which counts as a failure"
     if episode.info["success"]:
         return "Solved"
     if episode.truncated:

@@ -16,8 +16,8 @@ from ragen_envs.core.protocol import SEPARATOR
 class PlayServer(PageServer):
     """Serves episodes to one player, from `choice` on. All tabs show the same episode."""
 
-    def __init__(self, choice: EpisodeChoice, port: int = 0) -> None:
-        self.episode = HumanEpisode(choice)
+    def __init__(self, choice: EpisodeChoice | HumanEpisode, port: int = 0) -> None:
+        self.episode = choice if isinstance(choice, HumanEpisode) else HumanEpisode(choice)
         self.number = 1
         super().__init__(files("ragen_bench.pages.play") / "page", port)
 
@@ -39,7 +39,7 @@ class PlayServer(PageServer):
             "actions_this_turn": env.actions_this_turn,
             "several": env.budget.max_actions_per_turn > 1,
             "total": episode.total,
-            "legal": env.legal_actions,
+            "legal": episode.listed_actions,
             "free": free and {"before": free.before, "after": free.after, "longest": free.longest},
             "separator": SEPARATOR,
             "end": None,
@@ -66,40 +66,49 @@ class PlayServer(PageServer):
     def post(self, place: str, message: object) -> JsonObject:
         """Take a response, or start another episode; return the new state."""
         if place == "answer":
-            self._answer(message)
+            self.answer(message)
         elif place == "start":
-            self._start(message)
+            self.start(message)
         else:
             raise not_found()
         return self.state()
 
-    def _answer(self, message: object) -> None:
-        if not _has_fields(message, {"game": int, "turn": int, "answer": str}):
+    def answer(self, message: object) -> None:
+        """Take a response to the current turn."""
+        if not has_fields(message, {"game": int, "turn": int, "answer": str}):
             reason = "an answer is {game: a number, turn: a number, answer: a text}"
             raise RefusedError(HTTPStatus.BAD_REQUEST, reason)
-        if (message["game"], message["turn"]) != (self.number, len(self.episode.turns)):
-            raise self._conflict("the episode has gone on in another tab; this is where it is now")
-        if self.episode.over:
-            raise self._conflict("the episode is over; begin another one")
+        self.check_turn(message["game"], message["turn"])
         self.episode.play(message["answer"])
 
-    def _start(self, message: object) -> None:
-        if not _has_fields(message, {"game": int, "next": bool}):
+    def check_turn(self, game: int, turn: int) -> None:
+        """Refuse a message of a tab that shows another turn, or an episode that is over."""
+        if (game, turn) != (self.number, len(self.episode.turns)):
+            raise self.conflict("the episode has gone on in another tab; this is where it is now")
+        if self.episode.over:
+            raise self.conflict("the episode is over; begin another one")
+
+    def start(self, message: object) -> None:
+        """Begin another episode."""
+        if not has_fields(message, {"game": int, "next": bool}):
             reason = "a start is {game: a number, next: true or false}"
             raise RefusedError(HTTPStatus.BAD_REQUEST, reason)
         if message["game"] != self.number:
-            raise self._conflict("another episode was begun in another tab; this is it")
-        choice = self.episode.choice
-        if message["next"]:
-            choice = replace(choice, seed=choice.seed + 1)
-        self.episode = HumanEpisode(choice)
+            raise self.conflict("another episode was begun in another tab; this is it")
+        self.episode = self.other_episode(following=message["next"])
         self.number += 1
 
-    def _conflict(self, reason: str) -> RefusedError:
+    def other_episode(self, *, following: bool) -> HumanEpisode:
+        """Return an episode of the same instance, or of the following one."""
+        choice = self.episode.choice
+        return HumanEpisode(replace(choice, seed=choice.seed + 1) if following else choice)
+
+    def conflict(self, reason: str) -> RefusedError:
+        """Return the refusal of a message that does not fit the current state, which it sends."""
         return RefusedError(HTTPStatus.CONFLICT, reason, state=self.state())
 
 
-def _has_fields(message: object, fields: dict[str, type]) -> TypeGuard[JsonObject]:
+def has_fields(message: object, fields: dict[str, type]) -> TypeGuard[JsonObject]:
     """Return whether a message has these fields and no other."""
     return (
         isinstance(message, dict)

@@ -177,7 +177,8 @@ class Pack:
 def _select_fields(episode: EpisodeRecord) -> JsonObject:
     """Return the fields that the page shows, an opponent's replies and their counts in words."""
     fields = episode.as_json()
-    selected = {name: fields[name] for name in (*_FIELDS, *(["error"] if episode.error else []))}
+    optional = [name for name in ("error", "player") if name in fields]
+    selected = {name: fields[name] for name in (*_FIELDS, *optional)}
     if "opponent" not in fields:
         return selected
     game = find_class(fields["env"])

@@ -40,6 +40,8 @@ class Tally:
         self.outcomes: Counter[str] = Counter()
         self._successes: defaultdict[str, _Clusters] = defaultdict(dict)
         self._returns: defaultdict[str, _Clusters] = defaultdict(dict)
+        self._people: defaultdict[str, defaultdict[str, list[float]]]
+        self._people = defaultdict(lambda: defaultdict(list))
         self._with_success: set[str] = set()
 
     def add(self, episode: EpisodeRecord) -> None:
@@ -47,6 +49,7 @@ class Tally:
         env, index = episode.env, episode.index
         self.outcomes[episode.outcome] += 1
         self._successes[env].setdefault(index, []).append(float(episode.success or 0))
+        self._people[env][episode.player.casefold()].append(float(episode.success or 0))
         self._returns[env].setdefault(index, []).append(episode.episode_return)
         if episode.success is not None:
             self._with_success.add(env)
@@ -55,8 +58,12 @@ class Tally:
         """Return the success rate if known, else the return of a single environment, or None."""
         if self._with_success:
             envs = [env for env in self._successes if env in self._with_success]
-            rates = [mean_estimate(list(self._successes[env].values())) for env in envs]
-            return Figure("success", mean_of(rates), len(rates))
+            rates = [
+                mean_estimate(*(list(of[env].values()) for of in (self._successes, self._people)))
+                for env in envs
+            ]
+            are_of_people = any(len(self._people[env]) > 1 for env in envs)
+            return Figure("success", mean_of(rates, dependent=are_of_people), len(rates))
         if len(self._returns) != 1:
             return None
         (clusters,) = self._returns.values()

@@ -55,7 +55,7 @@ def test_it_names_what_the_harness_writes(honest):
     rare = {"sealed_key_hash", "draw", "top_p", "pictures", "on_error"}
     assert set(run["properties"]) == {*entry["run"], *rare}
     assert set(summary["required"]) == set(entry["summary"])
-    assert set(summary["properties"]) == {*entry["summary"], "given_up"}
+    assert set(summary["properties"]) == {*entry["summary"], "given_up", "people"}
     assert problem_of(entry) is None
     assert STRICT(build_schema()).is_valid(entry)
 

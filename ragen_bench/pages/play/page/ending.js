@@ -7,6 +7,8 @@ export function showEnding(state) {
   byId("playing").hidden = Boolean(end);
   if (!end) return;
   byId("verdict").textContent = end.verdict;
+  byId("next").hidden = Boolean(state.recording) && !state.recording.has_next;
+  byId("again").hidden = Boolean(state.recording); // nobody tries an instance twice
   showMetrics("scores", [
     ["return", formatNumber(state.total)],
     ...(end.score === null ? [] : [["score", formatNumber(end.score)]]),

@@ -19,6 +19,7 @@ function show(next) {
   byId("env").textContent = name;
   byId("which").textContent =
     `${state.split}, instance ${state.index}${state.noise_seed ? `, noise seed ${state.noise_seed}` : ""}`;
+  showRecording(state.recording);
   byId("waiting").hidden = true;
   document.querySelector("main").hidden = false;
   byId("message").textContent = "";
@@ -36,6 +37,15 @@ function show(next) {
   const first = turn ? state.observation.split("\n", 1)[0] : "A new episode.";
   byId("announcement").textContent = state.end ? `${first} ${state.end.verdict}.` : first;
   if (hadState) restoreFocus(focusedAction);
+}
+
+// Shows whose episodes are recorded, and how many there are.
+function showRecording(recording) {
+  byId("recording").hidden = byId("skip").hidden = !recording;
+  if (!recording) return;
+  const { player, recorded, planned, has_next: hasNext } = recording;
+  const rest = state.end && !hasNext ? " None is left for you: close this page." : "";
+  byId("recording").textContent = `${player} plays: ${recorded} of ${planned} episodes are recorded.${rest}`;
 }
 
 // Keeps the focus on a button that still exists; otherwise moves it to the heading of the turn.
@@ -67,6 +77,7 @@ async function ask(place, message) {
 
 const send = (answer) => ask("answer", { game: state.game, turn: state.turns.length, answer });
 
+byId("skip").addEventListener("click", () => ask("skip", { game: state.game, turn: state.turns.length }));
 byId("next").addEventListener("click", () => ask("start", { game: state.game, next: true }));
 byId("again").addEventListener("click", () => ask("start", { game: state.game, next: false }));
 

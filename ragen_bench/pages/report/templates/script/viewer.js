@@ -70,6 +70,7 @@ class Viewer {
     const facts = [
       make("span", { class: "outcome", "data-outcome": outcome }, words(outcome)),
       label && `, ${words(label)}`,
+      episode.player && `, played by ${episode.player}`,
       `, return ${formatSigned(episode.return)}${scoreOf(episode)}`,
       typeof episode.optimal_length === "number" && `, shortest solution ${pluralize(episode.optimal_length, "action")}`,
       typeof episode.ceiling === "number" && `, optimal score ${Math.round(episode.ceiling * 1e3) / 1e3}`,

@@ -1,0 +1,50 @@
+"""`human:NAME`: people, who play with `ragen-bench play --record`."""
+
+from __future__ import annotations
+
+from ragen_bench.errors import UserError
+from ragen_bench.json_types import JsonObject
+from ragen_bench.models.base import Engine, Model, Sampling
+from ragen_bench.models.provider import ModelSettings, provider
+from ragen_bench.people import PREFIX, find_name_problem
+
+
+class HumanModel:
+    """Stands for people in the settings of a run; no engine asks them."""
+
+    slots = 1
+    group_size = 1
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def identity(self) -> JsonObject:
+        """Return nothing: each episode has the name of its player."""
+        return {}
+
+    def probe(self) -> str:
+        """Refuse, as `engine` does."""
+        raise self._refusal()
+
+    def engine(self, sampling: Sampling) -> Engine:  # noqa: ARG002  # of the protocol
+        """Refuse, with the command that people play with."""
+        raise self._refusal()
+
+    def _refusal(self) -> UserError:
+        return UserError(
+            f"{PREFIX}{self._name} is a person: play with `ragen-bench play --record --player "
+            f"{self._name}`, with the same --suite or environments"
+        )
+
+
+@provider(
+    "human",
+    form="human:NAME",
+    help="people, who play with `ragen-bench play --record`",
+    seeded=False,
+)
+def load_human(name: str, _settings: ModelSettings) -> Model:
+    """Return the stand-in of one person or a group."""
+    if problem := find_name_problem(name):
+        raise UserError(f"the name {name!r} of a person {problem}")
+    return HumanModel(name)
