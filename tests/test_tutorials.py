@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from docs import build_notebook
+
 from .links import ROOT
 from .ragen_bench.models.api import llama
 from .tutorial import follow
@@ -47,3 +49,18 @@ def test_the_notebook_runs_and_is_kept_without_outputs(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "oracle: " in done.stdout
+
+
+@pytest.mark.xdist_group("tutorials")
+def test_the_notebook_of_arrays_learns_and_its_page_is_up_to_date():
+    text = build_notebook.NOTEBOOK.read_text(encoding="utf-8")
+    page, pictures = build_notebook.build_page(json.loads(text)["cells"])
+    written = build_notebook.PAGE.read_text(encoding="utf-8")
+    assert written == page, "run python -m docs.build_notebook"
+    assert pictures == {file.name: file.read_bytes() for file in build_notebook.PICTURES.iterdir()}
+    assert len(text) + sum(map(len, pictures.values())) < 200_000
+    cells = json.loads(text)["cells"]
+    assert sum(len(cell["source"]) for cell in cells if cell["cell_type"] == "code") <= 150
+    names = build_notebook.run(cells)
+    assert build_notebook.build_page(cells)[1]["1.png"] == pictures["1.png"]
+    assert names["first"] < 0.18 < names["final"]
