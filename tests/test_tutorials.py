@@ -25,6 +25,9 @@ def test_a_tutorial_does_what_it_says(name, tmp_path):
 
 @pytest.mark.parametrize("page", ["python.md", "write-an-environment.md"])
 def test_a_page_does_what_it_says(page, tmp_path):
+    agents = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    code = agents.partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "my_agent.py").write_text(code, encoding="utf-8")
     follow(page, tmp_path)
 
 
