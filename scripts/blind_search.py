@@ -60,12 +60,15 @@ class Sizes(NamedTuple):
 SIZES = {
     "bandit-multi-pull": Sizes(200_000),
     "countdown": Sizes(150_000),
+    "cube": Sizes(1_000_000, 2048, 2048),
     "desk": Sizes(24_000, 256, 512),
+    "frozen-lake": Sizes(2_000_000, 4096, 4096),
     "minesweeper": Sizes(200_000),
+    "sokoban": Sizes(1_000_000, 2048, 2048),
     "twenty-questions": Sizes(40_000, 512, 512),
-    "webshop": Sizes(30_000, 256, 512),
+    "webshop": Sizes(100_000, 512, 512),
 }
-"""Budgets of the games that play slowly; that of the others is `Sizes()`."""
+"""Budgets of the games that play slowly, or whose scripts differ by less; else `Sizes()`."""
 
 
 def make_silent_env(env_id: str) -> AnyTextEnv:
