@@ -18,10 +18,12 @@ from typing import Any
 from ragen_bench.analysis.failures import COMMON
 from ragen_bench.json_types import JsonObject
 from ragen_bench.scores.baselines import compute_baseline
+from ragen_bench.scores.outcomes import find_shipped
 from ragen_bench.suites import SUITES, has_split, held_out_size, make_env
 from ragen_envs.core.game_spec import GameSpec
-from ragen_envs.core.instances import HELD_OUT_SIZE
+from ragen_envs.core.instances import HELD_OUT_SIZE, SHIPPED_SPLITS
 from ragen_envs.core.protocol import format_answer
+from ragen_envs.core.sums import sum_in_order
 from ragen_envs.registration import (
     GAMES,
     IDS,
@@ -54,6 +56,7 @@ def tables() -> Iterator[tuple[Path, str]]:
             "certificates": _certificates(map(_short, IDS)),
             "other certificates": _certificates(["secretary"]),
         },
+        "results/blind/index.md": {"blind": _blind_scores()},
     }
     for name, parts in contents.items():
         text = (DOCS / name).read_text(encoding="utf-8")
@@ -124,9 +127,9 @@ def _fewer_instances() -> str:
 
 def _certificates(names: Iterable[str]) -> str:
     rows = [
-        "| environment | floor | best player | idle | mindless | above "
+        "| environment | floor | best player | idle | mindless | above | blind "
         "| passed | failed | exempt | not asked |",
-        "| --- " * 10 + "|",
+        "| --- " * 11 + "|",
     ]
     for name in names:
         file = DOCS / f"results/certificates/{name}.json"
@@ -146,9 +149,33 @@ def _certificate_cells(content: Any) -> Iterator[str]:
     yield f"{idle['score']:.4f}"
     yield f"{mindless['player']} {mindless['score']:.4f}"
     yield ", ".join(row["player"] for row in panel["players"] if row["above"]) or "-"
+    yield f"{panel['blind']['score']:.4f}" if "blind" in panel else "-"
     counts = Counter(answer["status"] for answer in content["answers"])
     for status in ("passed", "failed", "exempt", "not asked"):
         yield str(counts[status])
+
+
+def _blind_scores() -> str:
+    rows = [
+        "| environment | random, train | script, train | the script is | random, val | script, val "
+        "| random, test | script, test |",
+        "| --- " * 8 + "|",
+    ]
+    content = json.loads((DOCS / "results/blind/train.json").read_text(encoding="utf-8"))
+    for env, scores in content.items():
+        (low, high), (least, most) = (scores[who]["interval"] for who in ("script", "random"))
+        cells = [
+            f"{scores[who]['score']:.4f} [{', '.join(f'{b:.4f}' for b in scores[who]['interval'])}]"
+            for who in ("random", "script")
+        ]
+        cells.append("above" if low > most else "below" if high < least else "not above")
+        for split in SHIPPED_SPLITS:
+            for player in ("random", "blind"):
+                found = find_shipped(player, env, split) or []
+                score = sum_in_order(outcome.score or 0.0 for outcome in found) / len(found)
+                cells.append(f"{score:.4f}")
+        rows.append(f"| `{_short(env)}` | {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def _short(id_: str) -> str:
@@ -173,8 +200,8 @@ def _page(game: GameSpec) -> str:
             for id_ in game.ids
             if (why := find_reference(id_))
         ),
-        "The blind script is the best fixed sequence of actions that `scripts/build_blind.py` "
-        "finds in the train split; it reads no observation. Turn by turn:",
+        "The blind script is the best fixed sequence of actions that [a search in the train "
+        "split](../results/blind/index.md) finds; it reads no observation. Turn by turn:",
         _scripts(game),
         f"## The first observation of `{first}`, test instance 0",
         _block(make_env(first, "test", "think").reset(seed=0)[0]),

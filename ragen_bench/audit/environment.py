@@ -11,10 +11,10 @@ from ragen_bench.environments import step_by_rule
 from ragen_bench.suites import has_split, held_out_size, make_env, make_text_env
 from ragen_envs.cli.build_held_out import held_out_files
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
-from ragen_envs.core.policies import oracle_answer
+from ragen_envs.core.policies import blind_answer, oracle_answer
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_game import Info
-from ragen_envs.registration import find_game, find_reference, load_class
+from ragen_envs.registration import find_blind_script, find_game, find_reference, load_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
 from ragen_envs.testing.checks.oracle import FALSE_ALARM, tail
 
@@ -78,6 +78,18 @@ def play_oracle(
         on_played()
 
 
+def _play_blind(env: str, split: Split, count: int) -> Iterator[float]:
+    """Yield the blind script's score on each of a split's first instances, if there is a script."""
+    if script := find_blind_script(env):
+        player = make_text_env(env, split, "plain")
+        for seed in range(count):
+            player.reset(seed=seed)
+            last: Info = {}
+            while player.is_running:
+                *_, last = step_by_rule(player, blind_answer(player, script, player.turn))
+            yield float(last["score"])
+
+
 def describe_ceiling_error(episodes: Sequence[OracleEpisode]) -> str | None:
     """Return an error if the oracle's mean score differs from the ceiling (p < 1e-6)."""
     score = mean(episode.score for episode in episodes)
@@ -109,8 +121,9 @@ class Audit:
     instances that occur earlier in their split, `shipped` those that the generators reproduce.
     An instance is unsolved if it cannot be won, or the oracle failed to win. `shortest` and
     `longest` are optimal lengths; None for games without one. `ceiling` is the mean optimal
-    score, `oracle` the oracle's mean score with one episode per instance. `problems` has one
-    line with an example for each broken guarantee.
+    score, `oracle` the oracle's mean score with one episode per instance, `blind` that of the
+    blind script; None without one. `problems` has one line with an example for each broken
+    guarantee.
     """
 
     env: str
@@ -124,6 +137,7 @@ class Audit:
     longest: int | None = None
     ceiling: float = 0.0
     oracle: float = 0.0
+    blind: float | None = None
     checks: tuple[Outcome, ...] = ()
     problems: list[str] = field(default_factory=list)
 
@@ -177,6 +191,9 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
     audit.levels, audit.held_out = len(train), len(held_out)
     _count_splits(audit, train, held_out)
     _count_solved(audit, train + held_out)
+    counts = {"train": levels, **dict.fromkeys(_splits(env, sealed), size)}
+    blind = [score for split, count in counts.items() for score in _play_blind(env, split, count)]
+    audit.blind = mean(iter(blind)) if blind else None
     advance(0, "shipped files")
     # The held-out files are generated again and compared byte by byte.
     for file in held_out_files([find_game(env)], only=env):

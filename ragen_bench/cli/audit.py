@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from ragen_envs.testing import Outcome, Subject
 
 _COLUMNS = (
-    *("train", "unsolved", "leaked", "twice", "shipped", "length"),
-    *("ceiling", "oracle", "kit"),
+    *("train", "unsolved", "leaked", "twice", "same", "length"),
+    *("ceiling", "oracle", "blind", "kit"),
 )
 _CAPTION = (
     "train: generated instances. Must be 0: unsolved, leaked (train instances that are held out), "
-    "twice. shipped: held-out instances that match the generator. length: optimal solutions. "
-    "ceiling: optimal score, ~ a reference player's; oracle: its score. kit: checks passed."
+    "twice. same: held-out instances that match the generator. length: optimal solutions. "
+    "ceiling: optimal score, ~ a reference player's; oracle: its score; blind: that of the best "
+    "fixed script, which reads nothing. kit: checks passed."
 )
 
 
@@ -109,7 +110,7 @@ class Audit(JsonOptions, Command):
             if outcome.status == "failed"
         ]
         content["environments"] = [
-            {**asdict(counts), "checks": [outcome._asdict() for outcome in counts.checks]}
+            {**_list_counts(counts), "checks": [outcome._asdict() for outcome in counts.checks]}
             for counts in audits
         ]
         content["others"] = {
@@ -231,6 +232,10 @@ def _progress(console: Console) -> Progress:
     )
 
 
+def _list_counts(counts: EnvAudit) -> JsonObject:
+    return {k: v for k, v in asdict(counts).items() if k != "blind" or v is not None}
+
+
 def audit_table(audits: Sequence[EnvAudit]) -> MetricsTable:
     """Return a table with a row of counts for each environment."""
     from ragen_bench.pages.formats import short
@@ -248,6 +253,7 @@ def audit_table(audits: Sequence[EnvAudit]) -> MetricsTable:
             "-" if counts.shortest is None else f"{counts.shortest}-{counts.longest}",
             f"{'~' if find_reference(counts.env) else ''}{counts.ceiling:.3f}",
             f"{counts.oracle:.3f}",
+            "-" if counts.blind is None else f"{counts.blind:.3f}",
             f"{passed}/{ran}",
         )
     return table
@@ -287,13 +293,15 @@ def _format_certificate(certificate: Certificate, file: Path | None) -> str:
 
 
 def _format_panel(panel: Panel) -> list[str]:
-    from ragen_bench.audit.certificate.panel import FLOOR, PLAYERS
+    from ragen_bench.audit.certificate.panel import BLIND, FLOOR, PLAYERS
 
     best = "" if panel.ceiling is None else f"; best player {panel.ceiling:.4f}"
     players = [(panel.floor, FLOOR, "random actions: the random baseline")]
     for row in panel.rows:
         mark = ", above the random baseline" if row.is_above_floor else ""
         players.append((row, row.player, f"{PLAYERS[row.player].about}{mark}"))
+    if panel.blind:
+        players.append((panel.blind, BLIND, "the best fixed script, which reads nothing"))
     return [
         f"{panel.episodes:,} episodes each{best}",
         *(

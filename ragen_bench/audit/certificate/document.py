@@ -105,6 +105,7 @@ def _panel_fields(panel: Panel) -> JsonObject:
         "ceiling": None if panel.ceiling is None else round(panel.ceiling, _DIGITS),
         "rewards": [round(reward, _DIGITS) for reward in panel.rewards],
         "floor": {"player": FLOOR, **scores(panel.floor)},
+        **({"blind": scores(panel.blind)} if panel.blind else {}),
         "players": [
             {
                 "player": row.player,

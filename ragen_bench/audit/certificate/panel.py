@@ -20,10 +20,11 @@ from ragen_bench.statistics import (
     mean_interval,
 )
 from ragen_envs.core.instances import RandomStream
-from ragen_envs.core.policies import random_answer
+from ragen_envs.core.policies import blind_answer, random_answer
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.text_game import Info
 from ragen_envs.core.tools import answer_with
+from ragen_envs.registration import find_blind_script
 from ragen_envs.testing import CheckFailed, CheckSkipped, PlayedEpisode, PlayedStep, Subject
 from ragen_envs.testing.player import LONGEST, turns_of
 from ragen_envs.testing.subject import AnyEnv, make
@@ -145,6 +146,8 @@ LEVEL = 0.001
 """Family-wise error rate of a panel's tests for scores above the floor."""
 FLOOR = "random"
 """Name of the player whose score is the floor."""
+BLIND = "blind"
+"""Name of the player of the blind script, which is fitted and therefore not one of the tested."""
 _FIRST_TURNS = 256
 """Number of first turns in which legal actions are counted."""
 _ROUNDING = 1e-9
@@ -181,7 +184,7 @@ class Panel:
 
     `ceiling` is the mean optimal score; None if the environment states none. `rewards` are the
     minimum and maximum reward of a step. `scoring_episodes` counts the random player's episodes
-    with a score above 0.
+    with a score above 0. `blind` is the result of the blind script; None without one.
     """
 
     episodes: int
@@ -190,6 +193,7 @@ class Panel:
     ceiling: float | None
     rewards: Interval
     scoring_episodes: int
+    blind: Row | None = None
 
     def row(self, player: str) -> Row:
         """Return the result of a player."""
@@ -215,7 +219,8 @@ def play_panel(subject: Subject, episodes: int, advance: Callable[[int], None]) 
     made, or that a score is outside `score_range`.
     """
     session = _Session(subject)
-    found = {name: _Scores() for name in (FLOOR, *PLAYERS)}
+    names = (FLOOR, *PLAYERS, *([BLIND] if session.script else []))
+    found = {name: _Scores() for name in names}
     ceilings: list[float] = []
     for seed in range(episodes):
         # All players of an instance in a row, as games cache their latest instances.
@@ -239,6 +244,7 @@ def play_panel(subject: Subject, episodes: int, advance: Callable[[int], None]) 
         mean(ceilings) if len(ceilings) == episodes else None,
         (low, high) if low <= high else (0.0, 0.0),
         sum(score > 0 for score in floor),
+        _row(BLIND, found[BLIND]) if session.script else None,
     )
 
 
@@ -248,6 +254,8 @@ class _Session:
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self.env = self._make()
+        place = subject.make_env
+        self.script = find_blind_script(place) if isinstance(place, str) else None
         self._turns = turns_of(subject, self.env) or LONGEST
         self.rewards: list[float] = [float("inf"), float("-inf")]
         counts: Counter[str] = Counter()
@@ -283,7 +291,7 @@ class _Session:
 
     def _score(self, name: str, seed: int) -> float:
         """Play an episode and return its score, scaled to [0, 1]."""
-        policy = self._random(seed) if name == FLOOR else PLAYERS[name].answer
+        policy = self._find_policy(name, seed)
         rng = Random(f"certificate {name} {seed}")
         observation, info = self.env.reset(seed=seed)
         steps = [PlayedStep(observation, 0.0, False, False, info, ())]
@@ -319,8 +327,13 @@ class _Session:
             )
         return min(max((score - low) / (high - low), 0.0), 1.0)
 
-    def _random(self, seed: int) -> Policy:
+    def _find_policy(self, name: str, seed: int) -> Policy:
         inner = self.env.unwrapped
+        if name == BLIND and self.script and isinstance(inner, TextEnv):
+            script = self.script
+            return lambda turn: blind_answer(inner, script, len(turn.answers))
+        if name != FLOOR:
+            return PLAYERS[name].answer
         if isinstance(inner, TextEnv):
             stream = RandomStream("certificate", seed)
             return lambda _turn: random_answer(inner, stream)

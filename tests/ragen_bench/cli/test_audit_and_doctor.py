@@ -43,9 +43,11 @@ def test_audit_counts_and_says_that_all_holds(tmp_path):
     assert "100%" in done.stdout
     assert done.stdout.endswith("Every guarantee holds.\n")
     row = next(line for line in done.stdout.splitlines() if line.strip().startswith("Bandit-v0"))
-    assert row.split()[1:] == ["20", "0", "0", "0", "512", "-", "1.000", "1.000", "28/28"]
-    assert max(map(len, done.stdout.splitlines())) <= 80
     (found,) = json.loads((tmp_path / "audit.json").read_text())["environments"]
+    scores = ["1.000", "1.000", f"{found['blind']:.3f}"]
+    assert row.split()[1:] == ["20", "0", "0", "0", "512", "-", *scores, "28/28"]
+    assert found["blind"] == pytest.approx(0, abs=0.01)  # no script names an arm of val or test
+    assert max(map(len, done.stdout.splitlines())) <= 80
     assert (found["env"], found["levels"], found["problems"]) == ("ragen/Bandit-v0", 20, [])
     assert [outcome["name"] for outcome in found["checks"]] == list(CHECKS)
 

@@ -6,6 +6,7 @@ from ragen_bench.audit.certificate import Evidence, certify
 from ragen_bench.audit.certificate.panel import PLAYERS, play_panel
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.errors import UserError
+from ragen_envs.registration import find_blind_script, load_class
 
 from . import coins
 
@@ -76,6 +77,21 @@ def test_nobody_scores_in_the_suite_without_playing(name):
     assert [row.score for row in panel.idle] == [0.0] * 5
     assert panel.ceiling == 1.0
     assert panel.rows == panel_of(suite_subject(f"ragen/{name}"), 60).rows
+
+
+def test_the_blind_script_is_played_by_its_turns_and_is_not_tested():
+    panel = panel_of(suite_subject("ragen/Sokoban-v0"), 100)
+    env = load_class("ragen/Sokoban-v0")("Sokoban-v0", response_format="plain")
+    wins = 0
+    for seed in range(100):
+        env.reset(seed=seed)
+        for turn in find_blind_script("ragen/Sokoban-v0"):
+            if env.is_running:
+                env.step(" || ".join(turn))
+        wins += env.success
+    assert panel.blind.score == wins / 100 > 0
+    assert [row.player for row in panel.rows] == list(PLAYERS)
+    assert panel_of(coins.subject(coins.Coin), 2).blind is None
 
 
 def test_greedy_stays_with_what_pays():
