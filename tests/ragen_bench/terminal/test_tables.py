@@ -80,7 +80,7 @@ def analysis(ids):
 def audited(ids):
     counts = {
         **{"levels": 1000, "unsolved": 0, "leaked": 0, "doubled": 0, "shipped": 512, "checks": []},
-        **{"shortest": 10, "longest": 20, "ceiling": 1.0, "oracle": 1.0},
+        **{"shortest": 10, "longest": 20, "ceiling": 1.0, "oracle": 1.0, "blind": 0.1},
     }
     return audit.audit_table([SimpleNamespace(env=env, **counts) for env in ids])
 

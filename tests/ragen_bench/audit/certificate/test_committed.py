@@ -25,6 +25,7 @@ def test_there_is_one_of_every_environment():
 def test_it_is_whole(name):
     content = read(name)
     assert content["panel"]["episodes"] == EPISODES
+    assert ("blind" in content["panel"]) == (name != "secretary")  # which has no script
     assert [answer["id"] for answer in content["answers"]] == list(QUESTIONS)
     assert not any(row["above"] or row["raised"] for row in content["panel"]["players"][:5])
     failed = [answer["id"] for answer in content["answers"] if answer["status"] == "failed"]
