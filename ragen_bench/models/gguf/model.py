@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import mmap
+import os
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,10 +28,12 @@ from ragen_bench.models.prompt import opening
 from ragen_bench.models.templates import check_limits
 from ragen_bench.reading import open_file
 
+# OpenMP reads it when llama.cpp is loaded. Threads that spin while they wait for each other take
+# twenty times as long on a machine with other work.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 try:
-    # Both are checked here, since the module below would name the wrong extra.
     import httpx
-    import openai  # noqa: F401
     import xllamacpp
 
     from ragen_bench.models.api.options import ServerOptions

@@ -9,6 +9,7 @@ from ragen_bench.models.provider import ModelSettings, provider
     form="vllm/NAME-OR-DIR",
     help="a Hugging Face model in vLLM's engine, in this process: for GPUs",
     extra="vllm",
+    needs=("vllm",),
     tools=True,
     constrained=True,
     top_p=True,
@@ -17,6 +18,9 @@ from ragen_bench.models.provider import ModelSettings, provider
 )
 def load_vllm(name: str, settings: ModelSettings) -> Model:
     """Load a model from the hub or a folder into vLLM."""
+    from ragen_bench.models.hub import find_model
+
+    name = find_model(name)
     from ragen_bench.models.vllm.model import SLOTS, VLLMModel
 
     slots, marks = settings.concurrency_or(SLOTS), settings.thinking_marks

@@ -26,6 +26,7 @@ sys.exit(main({arguments}))
         ("gguf/anything", "openai", "gguf"),
         ("openai/anything", "openai", "openai"),
         ("anthropic/anything", "any_llm", "providers"),
+        ("anthropic/anything", "openai", "providers"),
         ("google/anything", "any_llm", "providers"),
         ("vllm/anything", "vllm", "vllm"),
         ("random", "rich", "bench"),

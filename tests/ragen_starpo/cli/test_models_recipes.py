@@ -36,7 +36,7 @@ def test_one_recipe_in_full(capsys):
     [
         (["recipes", "fliter-50@gpu"], "unknown row 'fliter-50'; did you mean filter-50?"),
         (["recipes", "small", "sed=1"], "small: sed: there is no such setting; did you mean seed?"),
-        (["local", "filter-50@small", "--out", "run"], "there is no folder warm; give the"),
+        (["local", "filter-50@small", "--out", "run"], "there is no folder 'warm'; give the"),
         (
             ["local", "filter-50@gpu", "--out", "run"],
             "the recipe needs a GPU, but torch finds none",
@@ -80,12 +80,16 @@ def test_a_model_of_the_hub_comes_from_its_cache(tmp_path, monkeypatch):
     refs.mkdir()
     (refs / "main").write_text("abc")
     assert model_folder("owner/name") == snapshot
-    of_the_hub = "and it cannot be downloaded from the hub"
+    no_hub = "and the hub cannot be reached"
+    monkeypatch.setenv("HOME", "/home/user")
     for name, then in (
-        ("owner/other", of_the_hub),
-        ("owner/na--me", of_the_hub),
+        ("owner/other", no_hub),
+        ("owner/na--me", no_hub),
         ("./name", "give the folder of a model"),
+        ("hf/owner/name", "did you mean owner/name?"),
+        ("~/owner/name", "give the folder of a model"),
     ):
-        with pytest.raises(UserError, match=f"there is no folder {name}[,;] {then}") as refused:
+        folder = name.replace("~", "/home/user")
+        with pytest.raises(UserError, match=f"there is no folder '{folder}'[,;] {then}") as refused:
             model_folder(name)
         assert "\n" not in str(refused.value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, described
+from ragen_bench.models.hub import expand_home, find_model
 from ragen_starpo.warm_start_settings import WarmStartSettings
 
 if TYPE_CHECKING:
@@ -24,19 +25,33 @@ def model_folder(name: str) -> Path:
         from ragen_bench.models.bundled import converted_folder
 
         return converted_folder()
+    name = check_model(name)
     if Path(name).is_dir():
         return Path(name)
-    if name.count("/") == 1 and name[0] not in "./~":
-        from huggingface_hub import snapshot_download
+    from huggingface_hub import snapshot_download
 
-        try:
-            return Path(snapshot_download(name, allow_patterns=_HUB_FILES))
-        except (OSError, ValueError) as error:
-            raise UserError(
-                f"there is no folder {name}, and it cannot be downloaded from the hub: "
-                f"{described(error)}"
-            ) from error
-    raise UserError(f"there is no folder {name}; give the folder of a model, or {_BUNDLED}")
+    try:
+        return Path(snapshot_download(name, allow_patterns=_HUB_FILES))
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"there is no folder {name}, and it cannot be downloaded from the hub: "
+            f"{described(error)}"
+        ) from error
+
+
+def check_model(name: str) -> str:
+    """Return a model's name with the home folder in place of `~`; UserError if it is missing.
+
+    A command calls it before it imports what takes seconds.
+    """
+    name = expand_home(name)
+    if name == _BUNDLED or Path(name).is_dir():
+        return name
+    if (meant := name.removeprefix("hf/")) != name:
+        raise UserError(f"there is no folder {name!r}; did you mean {meant}?")
+    if name.count("/") != 1:
+        raise UserError(f"there is no folder {name!r}; give the folder of a model, or {_BUNDLED}")
+    return find_model(name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +134,7 @@ class WarmStart(Command):
 
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
+        check_model(self.model)
         from ragen_bench.models.hf.quick_import import import_transformers
         from ragen_bench.suites import response_format_of
         from ragen_bench.terminal.console import plain_console

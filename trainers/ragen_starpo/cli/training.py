@@ -108,15 +108,16 @@ class Local(TrainingCommand):
     def run(self) -> int:
         """Train, and print the paths of the models."""
         from ragen_bench.models.hf.quick_import import import_transformers
-        from ragen_starpo.cli.models import model_folder
+        from ragen_starpo.cli.models import check_model, model_folder
         from ragen_starpo.engine.computing import check_one_process
         from ragen_starpo.recipes.recipe import read_recipe
 
+        recipe = read_recipe(self.recipe, self.settings, trust=self.trust)
+        check_one_process(recipe.cluster)
+        check_model(recipe.model)
         import_transformers()
         from ragen_starpo.local.train import train
 
-        recipe = read_recipe(self.recipe, self.settings, trust=self.trust)
-        check_one_process(recipe.cluster)
         model = model_folder(recipe.model)
         with self.print_progress(recipe):
             train(recipe, model, self.out)
@@ -133,12 +134,17 @@ class Verl(TrainingCommand):
 
     def run(self) -> int:
         """Train, and print the paths of the models."""
-        from ragen_starpo.cli.models import model_folder
-        from ragen_starpo.cluster.train import device_of, train
+        from ragen_starpo.cli.models import check_model, model_folder
+        from ragen_starpo.engine.computing import check_devices
         from ragen_starpo.recipes.recipe import read_recipe
 
         settings, overrides = split_settings(self.settings)
         recipe = read_recipe(self.recipe, settings, trust=self.trust)
+        if self.ray_address is None:
+            check_devices(recipe.cluster)
+        check_model(recipe.model)
+        from ragen_starpo.cluster.train import device_of, train
+
         device_of(recipe.cluster, self.ray_address)  # before a model is downloaded
         model = model_folder(recipe.model)
         with self.print_progress(recipe, status="starting Ray"):
