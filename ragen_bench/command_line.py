@@ -55,11 +55,14 @@ class Command(ABC):
     """A command. Subclasses are frozen dataclasses; their docstring is the command's help.
 
     `extra` is the extra of this distribution that has the packages which the command needs.
-    `resumes` says that the same command resumes an interrupted one.
+    `resumes` says that the same command resumes an interrupted one. The help ends with `examples`.
+    A class that a command inherits options from may have a `group`, the heading of these options
+    in the help of a command with many.
     """
 
     extra: ClassVar[str] = "bench"
     resumes: ClassVar[bool] = False
+    examples: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def run(self) -> int:
@@ -114,7 +117,8 @@ class Parser(argparse.ArgumentParser):
             known = {option.strip("-"): option for option in options}
             meant = nearest(rest[0].partition("=")[0].strip("-"), known)
             hint = f"; did you mean {known[meant]}?" if meant else ""
-            self.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
+            typed = " ".join(rest).replace("--json=-", "--json")
+            self.error(f"unrecognized arguments: {typed}{hint}")
         return parsed, rest
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -125,6 +129,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise the mistake as a UserError."""
         raise UserError(f"{message} (try `{self.prog} --help`)")
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Keeps paragraphs, and the lines of those that are indented."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        paragraphs = text.split("\n\n")
+        return "\n\n".join(
+            each if "\n  " in each else fill(each, width, indent) for each in paragraphs
+        )
 
 
 def make_parser(program: str, about: str, commands: Commands) -> Parser:
@@ -204,7 +219,13 @@ def _add_commands(parser: Parser, metavar: str, commands: Commands) -> None:
     for name, command in commands.items():
         description = command.about if isinstance(command, Group) else inspect.getdoc(command) or ""
         summary = description.partition("\n")[0].removesuffix(".").replace("%", "%%")
-        subparser = subparsers.add_parser(name, help=summary, description=description)
+        subparser = subparsers.add_parser(
+            name,
+            help=summary,
+            description=description.replace("%", "%%"),
+            formatter_class=_Formatter,
+            add_help=isinstance(command, Group),
+        )
         if isinstance(command, Group):
             _add_commands(subparser, "ACTION", command.actions)
         else:
@@ -212,20 +233,47 @@ def _add_commands(parser: Parser, metavar: str, commands: Commands) -> None:
             subparser.set_defaults(command=command)
 
 
+_MANY = 12
+"""Options that need headings."""
+
+
 def _add_options(parser: Parser, command: type[Command]) -> None:
     hints = get_type_hints(command, include_extras=True)
-    for field in fields(command):  # type: ignore[arg-type]  # a command is a dataclass
+    arguments: list[str] = []
+    required: list[str] = []
+    every = fields(command)  # type: ignore[arg-type]  # a command is a dataclass
+    headings: dict[str, Any] = {"": parser}
+    for field in every:
         kind, metadata = get_args(hints[field.name])
+        is_required = field.default is MISSING
         if isinstance(metadata, Argument):
             settings = _argument_settings(kind, metadata, field.default)
             action = parser.add_argument(field.name, **settings)
+            word = metadata.metavar + (" ..." if get_origin(kind) is tuple else "")
+            arguments.append(word if is_required else f"[{word}]")
         else:
             # A field that Python has a keyword for ends in an underscore: `as_` is `--as`.
             name = "--" + field.name.rstrip("_").replace("_", "-")
             settings = _option_settings(kind, metadata, field.default)
-            action = parser.add_argument(name, dest=field.name, **settings)
+            heading = _find_heading(command, field.name) if len(every) > _MANY else ""
+            if heading not in headings:
+                headings[heading] = parser.add_argument_group(heading)
+            action = headings[heading].add_argument(name, dest=field.name, **settings)
+            if is_required:
+                required.append(f"{name} {metadata.metavar}")
         if field.name in _COMPLETERS:
             action.completer = _COMPLETERS[field.name]  # type: ignore[attr-defined]  # argcomplete's
+    [*_, last] = headings.values()
+    last.add_argument("-h", "--help", action="help", help="show this help and exit")
+    parser.usage = " ".join(["%(prog)s", *arguments, *required, "[options]"])
+    if command.examples:
+        parser.epilog = "\n  ".join(["examples:", *command.examples])
+
+
+def _find_heading(command: type[Command], name: str) -> str:
+    """Return the heading of the class that first defines an option."""
+    owners = [each for each in command.__mro__ if name in inspect.get_annotations(each)]
+    return str(owners[-1].__dict__.get("group", ""))
 
 
 def _complete_env(**_: object) -> list[str]:
@@ -286,6 +334,6 @@ def _value_type(kind: Any) -> Any:
 
 def _help_text(about: str, default: object) -> str:
     # A switch that is off and an option that is not given have no default worth showing.
-    is_shown = default is not MISSING and default is not False and default not in (None, ())
+    is_shown = default is not MISSING and default is not False and default not in (None, (), "")
     text = f"{about} (default: {default})" if is_shown else about
     return text.replace("%", "%%")

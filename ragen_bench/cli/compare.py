@@ -17,17 +17,11 @@ if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject
     from ragen_bench.terminal.tables import MetricsTable
 
-_CAPTION = (
-    "A, {0}: success in %. norm.: 0 = random player, 1 = best player. blind: the best fixed "
-    "script. n: common instances. 95 %: interval of A - {0}, paired by instance. finds: difference "
-    "detected with 80 % power. A>{0}: instances that A solved more often. actions: over the optimal"
-    " number, on the n instances that both solved."
-)
-_UNCORRECTED = "Intervals are not corrected for multiple comparisons. "
-_LEAD_CAPTION = (
-    "public, {0}: success in %. lead: public - {0}, with the 95 % interval for independent runs. "
-    "finds: lead detected with 80 % power."
-)
+_CAPTION = "success in %; norm.: 0 = random, 1 = best player; 95 %: interval of A - {0}"
+_UNCORRECTED = "Intervals are not corrected for multiple comparisons.\n"
+_LEAD_CAPTION = "success in %; lead: public - {0}, with its 95 % interval"
+_NOTES = 2
+"""Notes that are printed below a table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,8 +113,10 @@ def _print_comparison(console: Console, compared: JsonObject) -> None:
         model = visible(run["model"]) + describe_people(run.get("people", 0))
         console.print(f"{letter}  {model}, {run['run']}", soft_wrap=True)
     console.print(table)
-    for note in notes:
-        console.print(f"Note: {visible(note)}", soft_wrap=True)
+    for number, note in enumerate(notes[:_NOTES], 1):
+        is_cut = number == _NOTES < len(notes)
+        more = f" ({len(notes) - _NOTES} more: --html FILE, --json)" if is_cut else ""
+        console.print(f"Note: {visible(note)}{more}", soft_wrap=True)
 
 
 def comparison_table(differences: JsonObject) -> MetricsTable:

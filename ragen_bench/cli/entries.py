@@ -108,7 +108,7 @@ _ZEROS = {"": 0, "K": 3, "M": 6, "B": 9, "T": 12}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submit(DrawsOptions, PriceOptions, Command):
+class Submit(JsonOptions, DrawsOptions, PriceOptions, Command):
     """Packs a finished run as an entry of the leaderboard.
 
     Writes a directory with entry.json and the compressed episodes. All of it is published: the
@@ -133,6 +133,11 @@ class Submit(DrawsOptions, PriceOptions, Command):
 
     def run(self) -> int:
         """Pack the run, and print where the entry is and the next step."""
+        with self.output() as content:
+            self._submit(content)
+        return 0
+
+    def _submit(self, content: JsonObject) -> None:
         from ragen_bench.leaderboard import About, make_entry_name, nondefault_settings, pack
         from ragen_bench.leaderboard.files import EPISODES
         from ragen_bench.runs.directory import read_run
@@ -163,13 +168,22 @@ class Submit(DrawsOptions, PriceOptions, Command):
             f"Episodes  {summary['episodes']:,}, {size:,} bytes packed",
             f"Score     {summary['suite_score']} on {config.suite}",
         ]
-        if differing := nondefault_settings(config):
+        differing = list(nondefault_settings(config))
+        content.update(
+            entry=str(out),
+            episodes=summary["episodes"],
+            bytes=size,
+            suite=config.suite,
+            suite_score=summary["suite_score"],
+            differing=differing,
+            command=config.command,
+        )
+        if differing:
             lines.append(f"Apart     {', '.join(differing)}: not ranked with the others")
         lines.append(f"Command   {config.command} (published, as all of run.json)")
         draws_option = "" if self.draws is None else f" --draws {self.draws}"
         lines.append(f"Next      ragen-bench verify {out}{draws_option}")
         console.print("\n".join(lines), soft_wrap=True)
-        return 0
 
 
 def _parse_size(text: str | None) -> int | None:

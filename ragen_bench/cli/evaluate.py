@@ -17,21 +17,38 @@ from ragen_bench.visible import visible, write_error, write_out
 
 if TYPE_CHECKING:
     from ragen_bench.episodes.evaluation import Evaluation
+    from ragen_bench.json_types import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(EvaluationOptions, PriceOptions, Command):
-    """Scores a model on held-out instances; the same command resumes an interrupted run."""
+class _ModelsOptions:
+    group: ClassVar[str] = "what to play"
 
-    model: Annotated[str, Argument("MODEL", MODELS)] = ""
     models: Annotated[
         Path | None, Option("FILE", "evaluate all models of a TOML file instead of MODEL")
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(JsonOptions, PriceOptions, _ModelsOptions, EvaluationOptions, Command):
+    """Scores a model on held-out instances; the same command resumes an interrupted run."""
+
+    group: ClassVar[str] = "output"
+    examples: ClassVar[tuple[str, ...]] = (
+        "ragen-bench evaluate smollm2-135m --suite quick",
+        "ragen-bench evaluate openai/NAME --base-url http://localhost:8000/v1 --env Sokoban-v0",
+    )
+
+    model: Annotated[str, Argument("MODEL", MODELS)] = ""
     out: Annotated[Path | None, Option("DIR", "run directory (default: in runs/)")] = None
     quiet: Annotated[bool, Option(None, "print only the run directory")] = False
 
     def run(self) -> int:
         """Evaluate; return 1 if a server left episodes unfinished."""
+        with self.output() as content:
+            return self._evaluate(content)
+
+    def _evaluate(self, content: JsonObject) -> int:
         from ragen_bench.api import load_model, play_missing
         from ragen_bench.models.api.options import hide_headers
         from ragen_bench.scores.cost import load_prices
@@ -50,7 +67,7 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
                     )
             from ragen_bench.cli.evaluate_models import evaluate_each, read_models
 
-            return evaluate_each(read_models(self.models, self), self.prices)
+            return evaluate_each(read_models(self.models, self), self.prices, content)
         if not self.model:
             raise UserError(
                 "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)"
@@ -62,10 +79,11 @@ class Evaluate(EvaluationOptions, PriceOptions, Command):
         model = load_model(console, evaluation, path)
         try:
             with play_missing(console, evaluation, model, path) as run:
-                summary = show_results(console, run, prices)
+                summary, report = show_results(console, run, prices)
         except KeyboardInterrupt:
             return report_interruption(evaluation, model.group_size, path)
-        if self.quiet:
+        content.update(run=str(path), report=str(report), **summary)
+        if self.quiet and not self.prints_json:
             write_out(f"{path}\n")
         return INCOMPLETE if summary["infra_faults"] else 0
 
@@ -92,6 +110,8 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
     whether the model is there, responds, keeps the format, stops, respects its token limit and
     repeats itself. Ends with exit code 1 if the run would break.
     """
+
+    group: ClassVar[str] = "what to play"
 
     questions: Annotated[int, Option("N", "number of first turns to play")] = 8
 
@@ -154,7 +174,7 @@ class Demo(Command):
             except KeyboardInterrupt:
                 return report_interruption(evaluation, model.group_size, path)
             summaries.append(summary)
-            lines += [f"Run     {path}", f"Report  {report}"]
+            lines.append(f"Report  {report}")
         console.print(players_table(summaries))
         for line in lines:
             console.print(line, soft_wrap=True)

@@ -62,8 +62,10 @@ def _read_tables(file: Path) -> list[JsonObject]:
     return tables  # type: ignore[no-any-return]  # checked above
 
 
-def evaluate_each(models: Sequence[EvaluationOptions], prices: Path | None) -> int:
-    """Evaluate each model in its own process, and print one table of all.
+def evaluate_each(
+    models: Sequence[EvaluationOptions], prices: Path | None, content: JsonObject
+) -> int:
+    """Evaluate each model in its own process, print one table of all, and fill in the document.
 
     The memory of a model, on a GPU too, is free when the next one starts. A failed model does not
     affect the others, and the same call resumes it. Returns the greatest exit code; an invalid
@@ -84,16 +86,22 @@ def evaluate_each(models: Sequence[EvaluationOptions], prices: Path | None) -> i
         codes.append(code)
     # One table for each group of runs that played the same instances.
     groups: dict[tuple[str, ...], list[JsonObject]] = {}
+    found: dict[Path, JsonObject] = {}
     for path in paths:
         if (path / "run.json").is_file() and (summary := read_summary(read_run(path))):
             envs = (row["env"] for row in summary["envs"])
             groups.setdefault((summary["suite"], summary["split"], *envs), []).append(summary)
+            found[path] = summary
     for summaries in groups.values():
         console.print(players_table(summaries))
     for options, code in zip(models, codes, strict=True):
         if code:
             line = f"{options.model} is not finished; the same command resumes it"
             console.print(line, soft_wrap=True)
+    content["runs"] = [
+        {"model": options.model, "run": str(path), "exit_code": code, "summary": found.get(path)}
+        for options, path, code in zip(models, paths, codes, strict=True)
+    ]
     return max(codes)
 
 

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ragen_bench.cli.shared_options import JsonOptions
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
 from ragen_bench.visible import visible, write_out
 
 if TYPE_CHECKING:
+    from ragen_bench.json_types import JsonObject
     from ragen_bench.pages.annotation.session import Rating, Session
     from ragen_bench.pages.play.episode import HumanEpisode
     from ragen_bench.runs.schema import Key
@@ -154,7 +156,7 @@ _RULE = "-" * 72
 
 
 @dataclass(frozen=True, kw_only=True)
-class Annotate(Command):
+class Annotate(JsonOptions, Command):
     """Lets people rate episodes blind, or prints how far raters agree.
 
     Shows episodes without the name of the model, and keeps the ratings in each run's
@@ -176,8 +178,13 @@ class Annotate(Command):
         for directory in self.runs:
             read_run(directory)
         if self.agreement:
-            write_out(agreement_table(self.runs))
+            with self.output() as content:
+                content.update(measure_agreement(self.runs))
+                if not self.prints_json:
+                    write_out(agreement_table(content))
             return 0
+        if self.json:
+            raise UserError("--json goes with --agreement; add it, or remove --json")
         if self.rater is None:
             raise UserError("--rater NAME is missing; give it, or ask for --agreement")
         session = Session(self.runs, self.rater, self.count, self.seed)
@@ -190,8 +197,8 @@ class Annotate(Command):
         return 0
 
 
-def agreement_table(runs: Iterable[Path]) -> str:
-    """Return a table of the ratings of all raters and of Krippendorff's alpha."""
+def measure_agreement(runs: Iterable[Path]) -> JsonObject:
+    """Return the ratings of all raters by question, with Krippendorff's alpha."""
     from ragen_bench.pages.annotation.session import (
         QUESTIONS,
         SCALE,
@@ -204,23 +211,34 @@ def agreement_table(runs: Iterable[Path]) -> str:
     for run in resolve_distinct(runs):
         for rating in read_ratings(run):
             units.setdefault((run, rating.key), []).append(rating)
-    ratings = [rating for unit in units.values() for rating in unit]
-    if not ratings:
-        return "No ratings yet.\n"
-    raters = {rating.rater for rating in ratings}
-    shared = sum(len(unit) > 1 for unit in units.values())
-    lines = [
-        f"{len(ratings)} ratings by {len(raters)} raters; {shared} of {len(units)} episodes were "
-        "rated by more than one.",
-        f"{'':<16}{'no':>6}{'partly':>8}{'yes':>6}{'alpha':>8}",
-    ]
+    questions = {}
     for question in QUESTIONS:
         levels = [[getattr(rating, question) for rating in unit] for unit in units.values()]
         flat = [level for unit in levels for level in unit]
-        alpha = krippendorff_alpha(levels, len(SCALE))
-        counts = [flat.count(level) for level in range(len(SCALE))]
-        cell = "-" if alpha is None else f"{alpha:.2f}"
-        lines.append(f"{question:<16}{counts[0]:>6}{counts[1]:>8}{counts[2]:>6}{cell:>8}")
+        counts = {name: flat.count(level) for level, name in enumerate(SCALE)}
+        questions[question] = {**counts, "alpha": krippendorff_alpha(levels, len(SCALE))}
+    return {
+        "ratings": sum(map(len, units.values())),
+        "raters": len({rating.rater for unit in units.values() for rating in unit}),
+        "episodes": len(units),
+        "shared": sum(len(unit) > 1 for unit in units.values()),
+        "questions": questions,
+    }
+
+
+def agreement_table(measured: JsonObject) -> str:
+    """Return the result of `measure_agreement` as a table."""
+    if not measured["ratings"]:
+        return "No ratings yet.\n"
+    lines = [
+        "{ratings} ratings by {raters} raters; {shared} of {episodes} episodes were rated by more "
+        "than one.".format_map(measured),
+        f"{'':<16}{'no':>6}{'partly':>8}{'yes':>6}{'alpha':>8}",
+    ]
+    for question, row in measured["questions"].items():
+        alpha = "-" if row["alpha"] is None else f"{row['alpha']:.2f}"
+        counts = f"{row['no']:>6}{row['partly']:>8}{row['yes']:>6}"
+        lines.append(f"{question:<16}{counts}{alpha:>8}")
     lines.append("alpha: Krippendorff's, ordinal; 1 is full agreement, 0 is chance.")
     return "\n".join(lines) + "\n"
 

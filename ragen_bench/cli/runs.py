@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report(PriceOptions, ReplayOptions, Command):
+class Report(JsonOptions, PriceOptions, ReplayOptions, Command):
     """Prints a run's table and writes its HTML report."""
 
     directory: Annotated[Path, Argument("RUN")]
@@ -34,6 +34,11 @@ class Report(PriceOptions, ReplayOptions, Command):
 
     def run(self) -> int:
         """Recompute the summary, print it, and write the report."""
+        with self.output() as content:
+            self._report(content)
+        return 0
+
+    def _report(self, content: JsonObject) -> None:
         from ragen_bench.runs.directory import read_run
         from ragen_bench.scores.cost import load_prices
         from ragen_bench.scores.success import estimate_success
@@ -45,16 +50,17 @@ class Report(PriceOptions, ReplayOptions, Command):
         if next(run.episodes(), None) is None:
             raise UserError(f"{self.directory} holds no finished episode yet", exit_code=1)
         console = plain_console()
-        lines = []
+        lines, intervals = [], {}
         if self.exact or self.confidence is not None:
             level = 0.95 if self.confidence is None else self.confidence / 100
-            lines = success_lines(
-                estimate_success(run.episodes(), level, self.exact), level, self.exact
-            )
-        show_results(console, run, prices)
+            success = estimate_success(run.episodes(), level, self.exact)
+            lines = success_lines(success, level, self.exact)
+            envs = {env: [each.value, *each.interval] for env, each in success.items()}
+            intervals = {"success": {"level": level, "exact": self.exact, "envs": envs}}
+        summary, report = show_results(console, run, prices)
+        content.update(run=str(self.directory), report=str(report), **summary, **intervals)
         for line in lines:
             console.print(line, soft_wrap=True)
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,7 +239,7 @@ _FORMATS = ("parquet", "atif")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export(Command):
+class Export(JsonOptions, Command):
     """Writes a run, or demonstrations of the oracle, for other programs.
 
     The format parquet has one row per episode, which datasets.load_dataset(DIR) reads; atif has
@@ -258,6 +264,11 @@ class Export(Command):
 
     def run(self) -> int:
         """Write the episodes and print how to read them."""
+        with self.output() as content:
+            self._export(content)
+        return 0
+
+    def _export(self, content: JsonObject) -> None:
         from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
         from ragen_bench.runs.directory import read_run
         from ragen_bench.suites import SUITES, env_id, response_format_of
@@ -281,6 +292,6 @@ class Export(Command):
                 env_id(env, opposed=None)
             source = read_run_episodes(read_run(Path(self.source)))
         count = writer.export(source, self.out)
+        content.update({"episodes": count, "out": str(self.out), "as": self.as_})
         hint = f"; datasets.load_dataset({str(self.out)!r}) reads them"
         write_out(f"{count:,} episodes in {self.out}{hint if self.as_ == 'parquet' else ''}\n")
-        return 0

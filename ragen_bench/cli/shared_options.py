@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from ragen_bench.command_line import Option
 from ragen_bench.json_types import JsonObject
@@ -28,6 +28,8 @@ _STDOUT = Path("-")
 class JsonOptions:
     """`--json`: the results as one document, on standard output or in a file."""
 
+    group: ClassVar[str] = "output"
+
     json: Annotated[
         Path | None,
         Option("[FILE]", "print JSON only, notes on stderr; or write it: X.json or --json=FILE"),
@@ -43,12 +45,12 @@ class JsonOptions:
         """Print or write the dictionary that the block fills, once it ends without an error.
 
         Where the document is printed, all other output goes to standard error, that of C
-        libraries too.
+        libraries too. A block that fills in nothing, since it was interrupted, has no document.
         """
         content: JsonObject = {}
         if not self.prints_json:
             yield content
-            if self.json:
+            if self.json and content:
                 self.json.write_text(_to_json(content), encoding="utf-8", newline="\n")
                 write_out(f"JSON  {self.json}\n")
             return
@@ -61,7 +63,8 @@ class JsonOptions:
         finally:
             os.dup2(stdout, 1)
             os.close(stdout)
-        write_out(_to_json(content))
+        if content:
+            write_out(_to_json(content))
 
 
 def _to_json(content: JsonObject) -> str:
@@ -80,6 +83,8 @@ def _make_finite(value: object) -> object:
 @dataclass(frozen=True, kw_only=True)
 class PriceOptions:
     """Prices of tokens."""
+
+    group: ClassVar[str] = "output"
 
     prices: Annotated[Path | None, Option("FILE", "prices of tokens (default: $RAGEN_PRICES)")] = (
         None

@@ -184,4 +184,4 @@ class FormRate:
 
 def _choose(*advice: str) -> str:
     """Return pieces of advice, any of which may be empty."""
-    return ", or ".join(filter(None, advice)) or "look at the answers in the report"
+    return ", or ".join(filter(None, advice)) or "look at the answers with `ragen-bench view`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from ragen_bench.command_line import Argument, Option
 from ragen_bench.errors import UserError, missing_extra
@@ -18,6 +18,8 @@ MODELS = "such as openai/NAME or hf/NAME-OR-DIR; `ragen-bench list` shows all fo
 @dataclass(frozen=True, kw_only=True)
 class ConnectionOptions:
     """Connection to a model's server, and additions to each request."""
+
+    group: ClassVar[str] = "the server"
 
     base_url: Annotated[
         str | None, Option("URL", "server of the model (default of openai/: OPENAI_BASE_URL)")
@@ -52,6 +54,8 @@ class ConnectionOptions:
 class IsolationOptions:
     """Isolation of the user's own agents."""
 
+    group: ClassVar[str] = "your own agent"
+
     isolate: Annotated[
         bool,
         Option(
@@ -64,8 +68,10 @@ class IsolationOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluationOptions(IsolationOptions, ConnectionOptions):
-    """The settings of an evaluation."""
+class PlayOptions:
+    """The model and the instances that it plays."""
+
+    group: ClassVar[str] = "what to play"
 
     model: Annotated[str, Argument("MODEL", MODELS)]
     suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (
@@ -79,6 +85,24 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
     draw: Annotated[Path | None, Option("FILE", "the project's draw, for the drawn split")] = None
     limit: Annotated[int | None, Option("N", "at most N instances of each environment")] = None
     samples: Annotated[int, Option("K", "episodes per instance")] = 1
+    pictures: Annotated[
+        bool, Option(None, "show boards as pictures instead of text, to a vision model")
+    ] = False
+    random_player: Annotated[
+        str | None,
+        Option("NAME", "MODULE:FUNCTION, the random baseline of a third-party environment"),
+    ] = None
+    on_error: Annotated[
+        str, Option("NAME", "episodes whose server failed: exclude, or fail to score them 0")
+    ] = "exclude"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplingOptions:
+    """How the model is asked, and how it answers."""
+
+    group: ClassVar[str] = "how to sample"
+
     seed: Annotated[int, Option("N", "seed of sampling and noise")] = 0
     temperature: Annotated[float, Option("T", "sampling temperature; 0 is greedy")] = 0.5
     top_p: Annotated[float, Option("P", "nucleus sampling, where the model can")] = 1.0
@@ -100,12 +124,14 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
         bool,
         Option(None, "constrain decoding to the format, where the engine can; the run is marked"),
     ] = False
-    pictures: Annotated[
-        bool, Option(None, "show boards as pictures instead of text, to a vision model")
-    ] = False
-    on_error: Annotated[
-        str, Option("NAME", "episodes whose server failed: exclude, or fail to score them 0")
-    ] = "exclude"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpponentOptions:
+    """The opponent, in games that need one."""
+
+    group: ClassVar[str] = "the opponent"
+
     opponent: Annotated[str | None, Option("MODEL", "the opponent, in games that need one")] = None
     opponent_format: Annotated[
         str | None, Option("NAME", "format of the opponent (default: as --format)")
@@ -116,10 +142,13 @@ class EvaluationOptions(IsolationOptions, ConnectionOptions):
     opponent_base_url: Annotated[
         str | None, Option("URL", "server of the opponent (default: as --base-url)")
     ] = None
-    random_player: Annotated[
-        str | None,
-        Option("NAME", "MODULE:FUNCTION, the random baseline of a third-party environment"),
-    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationOptions(
+    IsolationOptions, ConnectionOptions, OpponentOptions, SamplingOptions, PlayOptions
+):
+    """The settings of an evaluation."""
 
 
 def parse_options(values: Mapping[str, object]) -> EvaluationOptions:

@@ -17,12 +17,10 @@ from ragen_bench.pages.report import write_report
 from ragen_bench.people import describe_people
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.faults import describe_causes
-from ragen_bench.runs.schema import RunConfig
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.drops import count_drops, describe_drops, merge_drops
-from ragen_bench.scores.metrics import estimate_of
 from ragen_bench.scores.summary import find_close_to_blind, summarise
-from ragen_bench.statistics import Estimate, mean_of, normalise
+from ragen_bench.statistics import Estimate, normalise
 from ragen_bench.suites import states_form
 from ragen_bench.terminal.console import fixed, interval, percent
 from ragen_bench.terminal.tables import MetricsTable
@@ -31,12 +29,6 @@ from ragen_envs.core.sums import sum_in_order
 from ragen_envs.registration import find_reference
 
 _COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
-_CAPTION = (
-    "success: % of episodes. norm.: 0 = random player, 1 = oracle. blind: the best fixed script. "
-    "form, action: % of turns with a valid format, with valid actions. s: seconds."
-)
-
-
 _GIVEN_UP = "given up"
 """Column of the episodes that a server left unfinished, in a table with such episodes."""
 
@@ -50,16 +42,15 @@ def write_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[
         return summary, write_report(run, summary, fetch_analysis(run))
 
 
-def show_results(console: Console, run: RunDirectory, prices: Prices) -> JsonObject:
-    """Write the results of a run, print its table and the lines below it, return the summary."""
+def show_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[JsonObject, Path]:
+    """Write the results of a run, print its table and the lines below it; see `write_results`."""
     summary, report = write_results(console, run, prices)
     console.print(summary_table(summary, run.config.constrained))
-    for line in reference_lines(summary):
-        console.print(line)
-    lines = [*_summary_lines(summary, run.config), *_form_lines(summary, run)]
-    for line in (*lines, f"Run     {run.path}", f"Report  {report}"):
-        console.print(line, soft_wrap=True)
-    return summary
+    if notes := list(_list_notes(summary, run)):
+        more = f" ({len(notes) - 1} more in the report)" if len(notes) > 1 else ""
+        console.print(f"{notes[0]}{more}", soft_wrap=True)
+    console.print(f"Report  {report}", soft_wrap=True)
+    return summary, report
 
 
 def summary_table(summary: JsonObject, constrained: bool = False) -> MetricsTable:
@@ -85,7 +76,7 @@ def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
     title = f"{suite}, {summaries[0]['split']} split"
     given_up = any("given_up" in summary for summary in summaries)
     columns = (*_COLUMNS, _GIVEN_UP) if given_up else _COLUMNS
-    table = MetricsTable(title, f"-: not played. {_CAPTION}", columns)
+    table = MetricsTable(title, "norm.: 0 = random player, 1 = oracle. -: not played.", columns)
     for first in summaries[0]["envs"]:
         table.add_row(short(first["env"]))
         for player in ("random", "blind"):
@@ -144,30 +135,35 @@ def _success_cells(row: JsonObject) -> tuple[str, str]:
 
 
 def _caption(summary: JsonObject) -> str:
-    score = summary["suite_score"]
-    if score is None:
-        name = "suite score" if summary["suite"] else "mean of norm."
-        return f"No {name}: some environments have no norm.\n{_CAPTION}"
-    low, high = (fixed(bound, 3) for bound in summary["suite_score_interval"])
-    name = "Suite score (mean of norm.)" if summary["suite"] else "Mean of norm."
-    return f"{name} {fixed(score, 3)} [{low}, {high}].\n{_CAPTION}"
+    """Return the score in a line, and the cost."""
+    score, cost = summary["suite_score"], summary["cost"]
+    name = "suite score" if summary["suite"] else "mean of norm."
+    line = f"No {name}: some environments have no norm."
+    if score is not None:
+        low, high = (fixed(bound, 3) for bound in summary["suite_score_interval"])
+        line = f"{name.capitalize()} {fixed(score, 3)} [{low}, {high}]; norm.: 0 random, 1 oracle."
+    if not (cost and cost["amount"]):
+        return line
+    each = f", {figure(cost['per_solved'])} per solved episode" if "per_solved" in cost else ""
+    return f"{line}\nCost {figure(cost['amount'])} {cost['currency']}{each}."
 
 
-def _form_lines(summary: JsonObject, run: RunDirectory) -> Iterator[str]:
-    """Yield a line on why most answers are out of form, if they are."""
-    rates = [(row["turns"], row["format_valid"]) for row in summary["envs"]]
-    valid = sum_in_order(turns * (1 if rate is None else rate) for turns, rate in rates)
-    if 2 * valid > sum(turns for turns, _ in rates):
-        return
-    rate = FormRate(run.config, states_form=any(states_form(env.id) for env in run.config.envs))
-    for turn in (turn for episode in run.episodes() for turn in episode.turns):
-        rate.add(turn, turn.format_is_valid)
-    if rate.report:
-        yield rate.report
-
-
-def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
-    """Yield the lines on returns, opponents, efficiency, cost, drops and missing episodes."""
+def _list_notes(summary: JsonObject, run: RunDirectory) -> Iterator[str]:
+    """Yield what to know of the results, the most urgent first; all of it is in the report."""
+    faults = summary["infra_faults"]
+    if summary["episodes"] < summary["planned"]:
+        causes = f" ({describe_causes(summary['given_up'])})" if "given_up" in summary else ""
+        line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
+        if faults:
+            line += (
+                f"; {faults} could not be played (see faults.jsonl) and count in no metric{causes}"
+            )
+        again = " With --on-error fail they count as failures." if faults else ""
+        yield f"{line}. The same command resumes the run.{again}"
+    if line := _describe_form(summary, run):
+        yield line
+    if drops := describe_all_drops(summary, run.config.max_tokens):
+        yield drops
     for row in summary["envs"]:
         if row["success"] is None:
             low, high = (fixed(bound, 3) for bound in row["return_interval"])
@@ -185,23 +181,21 @@ def _summary_lines(summary: JsonObject, config: RunConfig) -> Iterator[str]:
             )
     if close := find_close_to_blind(summary):
         yield _list_within("Not shown to be above random or blind:", [*map(short, close)])
-    if efficiency := describe_efficiency(summary):
-        yield efficiency
-    if (cost := summary["cost"]) and cost["amount"]:
-        each = f", {figure(cost['per_solved'])} per solved episode" if "per_solved" in cost else ""
-        yield f"Cost    {figure(cost['amount'])} {cost['currency']}{each}"
-    if drops := describe_all_drops(summary, config.max_tokens):
-        yield drops
-    causes = f" ({describe_causes(summary['given_up'])})" if "given_up" in summary else ""
-    faults = summary["infra_faults"]
-    if summary["episodes"] < summary["planned"]:
-        line = f"Incomplete: {summary['episodes']} of {summary['planned']} episodes"
-        if faults:
-            line += (
-                f"; {faults} could not be played (see faults.jsonl) and count in no metric{causes}"
-            )
-        again = " With --on-error fail they count as failures." if faults else ""
-        yield f"{line}. The same command resumes the run.{again}"
+    for row in summary["envs"]:
+        if row["oracle"] and (note := reference_note(row["env"])):
+            yield f"{short(row['env'])}: {note}"
+
+
+def _describe_form(summary: JsonObject, run: RunDirectory) -> str:
+    """Return why most answers are out of form and what to do, or ""."""
+    rates = [(row["turns"], row["format_valid"]) for row in summary["envs"]]
+    valid = sum_in_order(turns * (1 if rate is None else rate) for turns, rate in rates)
+    if 2 * valid > sum(turns for turns, _ in rates):
+        return ""
+    rate = FormRate(run.config, states_form=any(states_form(env.id) for env in run.config.envs))
+    for turn in (turn for episode in run.episodes() for turn in episode.turns):
+        rate.add(turn, turn.format_is_valid)
+    return rate.report
 
 
 def _list_within(text: str, names: Sequence[str]) -> str:
@@ -214,15 +208,6 @@ def _list_within(text: str, names: Sequence[str]) -> str:
     return line
 
 
-def reference_lines(summary: JsonObject) -> list[str]:
-    """Return a line for each environment whose oracle is a reference player, with the reason."""
-    return [
-        f"{short(row['env'])}: {note}"
-        for row in summary["envs"]
-        if row["oracle"] and (note := reference_note(row["env"]))
-    ]
-
-
 def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) -> list[str]:
     """Return a line for each environment with its success and an interval of a level in (0, 1)."""
     kind = "Clopper-Pearson" if exact else "same method as the table"
@@ -231,28 +216,6 @@ def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) ->
         f"{100 * level:g} %: {interval(estimate.interval)} ({kind})"
         for env, estimate in success.items()
     ]
-
-
-def describe_efficiency(summary: JsonObject) -> str:
-    """Return the mean actions and turns over the optimal ones, and tokens per solved episode.
-
-    The text is empty if neither is known.
-    """
-    found = [row["efficiency"] for row in summary["envs"] if "efficiency" in row]
-    measured = [row for row in found if "measured" in row]
-    texts = []
-    if measured:
-        ratios = []
-        for name in ("actions", "turns"):
-            ratio = mean_of([estimate_of(row, f"{name}_over_optimal") for row in measured])
-            low, high = (fixed(bound, 2) for bound in ratio.interval)
-            ratios.append(f"{name} {fixed(ratio.value, 2)} [{low}, {high}]")
-        texts.append(f"{' and '.join(ratios)} times the optimum")
-    solved = sum(row["solved"] for row in found)
-    tokens = sum(row["prompt_tokens"] + row["completion_tokens"] for row in summary["envs"])
-    if solved and tokens:
-        texts.append(f"{tokens / solved:,.0f} tokens per solved episode")
-    return "Effort  " + "\n        ".join(texts) if texts else ""
 
 
 def describe_all_drops(summary: JsonObject, max_tokens: int) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import pytest
 
+from ragen_bench.cli.main import parser
 from ragen_bench.command_line import Argument, Command, Group, Option, make_parser
 from ragen_bench.errors import UserError
 
@@ -106,4 +107,23 @@ def test_the_help(capsys):
     assert "how hot (default: 0.0)" in text
     assert "only look\n" in text
     assert "at most 5 %\n" in text
-    assert "Bakes 100 % of the cakes. In an oven.\n" in text
+    assert "Bakes 100 % of the cakes.\n\nIn an oven.\n" in text
+    assert "usage: bakery bake CAKE [TOPPING ...] --out DIR [options]\n" in text
+
+
+def test_many_options_have_headings_and_examples(capsys):
+    with pytest.raises(SystemExit):
+        parser().parse(["evaluate", "--help"])
+    text = capsys.readouterr().out
+    order = ("usage: ragen-bench evaluate [MODEL] [options]\n", "  MODEL  ", "\nwhat to play:\n")
+    order += ("  --suite NAME", "\nhow to sample:\n", "\nthe opponent:\n", "\nthe server:\n")
+    order += (
+        "\nyour own agent:\n",
+        "\noutput:\n",
+        "  --prices",
+        "  --help",
+        "\nexamples:\n  ragen",
+    )
+    places = [text.index(each) for each in order]
+    assert places == sorted(places)
+    assert "(default: )" not in text

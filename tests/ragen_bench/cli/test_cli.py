@@ -188,7 +188,7 @@ def test_a_path_is_printed_as_it_is(tmp_path, out):
     for _ in range(2):  # The second time resumes, and names the path once more.
         done = run(*QUICK, "--out", out, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert f"Run     {out}\n" in done.stdout
+        assert f"Report  {out}/report.html\n" in done.stdout
     assert f"Resuming {out}: 3 episodes" in done.stdout
     assert run("report", out, cwd=tmp_path).returncode == 0
 

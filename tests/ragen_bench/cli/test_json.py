@@ -37,6 +37,10 @@ def runs(tmp_path_factory):
         ("analyse --json random", "envs"),
         ("compare --json oracle random", "envs"),
         ("audit --json Bandit-v0 --levels 2", "environments"),
+        ("evaluate --json random --env Bandit-v0 --limit 2 --out random", "suite_score_interval"),
+        ("report random --json --confidence 90", "success"),
+        ("annotate random --agreement --json", "questions"),
+        ("export oracle --as atif --env Bandit-v0 --limit 2 --out exported --json", "episodes"),
     ],
 )
 def test_it_prints_a_document_and_nothing_else(runs, line, holds):
@@ -54,6 +58,26 @@ def test_the_document_says_what_the_text_says(runs):
     text = run("describe", "Bandit-v0", cwd=runs).stdout
     for key in ("env", "documentation", "specification", "first_observation"):
         assert described[key] in text
+
+
+def test_the_document_of_a_run_is_its_summary(runs):
+    summary = json.loads((runs / "oracle/summary.json").read_text())
+    places = {"run": "oracle", "report": "oracle/report.html"}
+    found = json.loads(run("report", "oracle", "--json", cwd=runs).stdout)
+    assert found == {"schema": 1, **places, **summary}
+    (runs / "models.toml").write_text('[[model]]\nname = "oracle"\n')
+    line = "evaluate --models models.toml --env Bandit-v0 --limit 2 --json"
+    [first] = json.loads(run(*line.split(), cwd=runs).stdout)["runs"]
+    assert (first["model"], first["exit_code"]) == ("oracle", 0)
+    assert first["summary"]["suite_score"] == summary["suite_score"]
+
+
+def test_json_of_a_rating_is_refused(runs):
+    done = run("annotate", "oracle", "--rater", "me", "--json", cwd=runs)
+    assert done.returncode == 2
+    assert "--json goes with --agreement; add it, or remove --json" in done.stderr
+    done = run("replay", "oracle", "--json", cwd=runs)
+    assert "unrecognized arguments: --json (try" in done.stderr
 
 
 def test_what_prints_meanwhile_goes_to_standard_error_and_the_exit_code_stays(runs):

@@ -23,8 +23,8 @@ completion = 4.00
     ("tokens", "says"),
     [
         (0, None),
-        (25, "Cost    0.0004 EUR, 0.0002 per solved"),
-        (100_000, "Cost    1.60 EUR, 0.8 per solved"),
+        (25, "\nCost 0.0004 EUR, 0.0002 per solved episode.\n"),
+        (100_000, "\nCost 1.60 EUR, 0.8 per solved episode.\n"),
     ],
 )
 def test_a_cost_below_a_cent_is_not_called_nothing(tmp_path, tokens, says):
@@ -53,7 +53,7 @@ def test_without_one_of_its_environments_a_run_has_no_suite_score(tmp_path):
     done = run("report", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     output = " ".join(done.stdout.split())
-    assert "No mean of norm.: some environments have no norm. success: %" in output
+    assert "No mean of norm.: some environments have no norm. Incomplete:" in output
     assert "Incomplete: 2 of 4 episodes." in output
     assert "No mean: some environments" in (tmp_path / "run" / "report.html").read_text()
 

@@ -48,6 +48,11 @@ def test_submit_and_verify(submitted, told):
         "2026-11-21",
         None,
     )
+    assert told(*SUBMIT, "--out", "again_tiny_test", "--json", "packed.json")[0] == 0
+    packed = json.loads((submitted.parents[2] / "packed.json").read_text())
+    assert (packed["entry"], packed["episodes"]) == ("again_tiny_test", 8)
+    assert packed["suite_score"] == entry["summary"]["suite_score"]
+    assert (packed["suite"], packed["differing"]) == ("tiny", [])
     code, out, err = told("verify", ENTRY, "--json", "found.json")
     assert (code, err) == (0, "")
     assert [line.split()[:2] for line in out.splitlines()[:5]] == [
