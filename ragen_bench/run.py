@@ -85,6 +85,15 @@ class EnvMetrics:
     oracle: Baseline | None
     blind: Baseline | None = None
 
+    def _repr_html_(self) -> str:
+        """Return a table of one row for notebooks."""
+        return _render_table([self])
+
+
+class _MetricsList(list[EnvMetrics]):
+    def _repr_html_(self) -> str:
+        return _render_table(self)
+
 
 class Run:
     """A run directory, for reading; it may be incomplete.
@@ -163,7 +172,7 @@ class Run:
     def metrics(self) -> list[EnvMetrics]:
         """Metrics of each environment that has a recorded episode."""
         with _check_summary(self.path):
-            return [
+            return _MetricsList(
                 EnvMetrics(
                     env=row["env"],
                     episodes=row["episodes"],
@@ -179,7 +188,7 @@ class Run:
                     blind=_read_baseline(row.get("blind")),
                 )
                 for row in self._summary["envs"]
-            ]
+            )
 
     def estimate_success(self, level: float = 0.95, exact: bool = False) -> Mapping[str, Estimate]:
         """Return success by environment with intervals of another level, or with exact ones.
@@ -238,21 +247,27 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks, in the colours of the notebook's theme."""
-        head = "".join(f"<th>{name}</th>" for name in ("", "n", "success", "95 %", "norm."))
-        rows = ""
-        for metrics in self.metrics:
-            success, norm = metrics.success, metrics.normalised
-            cells = (
-                short(escape_invisible(metrics.env)),
-                str(metrics.episodes),
-                percent(success and success.value),
-                " - ".join(map(percent, success.interval)) if success else NONE,
-                fixed(norm and norm.value),
-            )
-            rows += "<tr>" + "".join(f"<td>{escape_html(cell)}</td>" for cell in cells) + "</tr>"
         caption = f"{escape_html(self.config.model)}: {self._state}"
         path = escape_html(str(self.path))
-        return f"<table><caption>{caption}<br>{path}</caption><tr>{head}</tr>{rows}</table>"
+        return _render_table(self.metrics, f"{caption}<br>{path}")
+
+
+def _render_table(metrics: Iterable[EnvMetrics], caption: str = "") -> str:
+    """Return a table for notebooks; the caption is HTML."""
+    head = "".join(f"<th>{name}</th>" for name in ("", "n", "success", "95 %", "norm."))
+    rows = ""
+    for each in metrics:
+        success, norm = each.success, each.normalised
+        cells = (
+            short(escape_invisible(each.env)),
+            str(each.episodes),
+            percent(success and success.value),
+            " - ".join(map(percent, success.interval)) if success else NONE,
+            fixed(norm and norm.value),
+        )
+        rows += "<tr>" + "".join(f"<td>{escape_html(cell)}</td>" for cell in cells) + "</tr>"
+    title = f"<caption>{caption}</caption>" if caption else ""
+    return f"<table>{title}<tr>{head}</tr>{rows}</table>"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from threading import Lock
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.text_game import Info
-from ragen_envs.registration import register_third_party_games
+from ragen_envs.registration import all_games, register_third_party_games
 
 __all__ = ["Episode", "NoiseSeedCounter", "Task", "Turn", "tasks"]
 
@@ -271,6 +272,11 @@ def _find_spec(env: str) -> EnvSpec:
     except gymnasium.error.Error as error:
         line = str(error).partition("\n")[0].rstrip(".")
         hint = "" if module else f"; MODULE:{env} imports the module that registers it first"
+        # Gymnasium would suggest its own environments, which have no text.
+        names = [name for game in all_games() for name in (*game.ids, *game.opponent_ids)]
+        suite = {name.rpartition("/")[2].lower(): name for name in names}
+        if near := get_close_matches(bare.rpartition("/")[2].lower(), suite, n=1, cutoff=0.75):
+            line, hint = f"did you mean {suite[near[0]]}?", ""
         raise ValueError(f"environment {env!r} is not known: {line}{hint}") from None
 
 

@@ -265,6 +265,13 @@ def test_names_of_others_are_text_in_a_notebook(done):
     assert "color" not in html  # a notebook's theme decides
 
 
+def test_metrics_are_tables_in_a_notebook(done):
+    metrics = Run(done.path).metrics
+    assert metrics._repr_html_().count("<tr>") == 3
+    assert metrics[0]._repr_html_().count("<tr>") == 2
+    assert "<td>Sokoban-v0</td><td>12</td>" in metrics[0]._repr_html_()
+
+
 def test_a_run_of_another_process_is_read(here):
     assert command("evaluate", "oracle", "--env=Bandit-v0", "--limit=2", cwd=here).returncode == 0
     [path] = (here / "runs").iterdir()
