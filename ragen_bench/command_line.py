@@ -222,7 +222,7 @@ def _add_commands(parser: Parser, metavar: str, commands: Commands) -> None:
         subparser = subparsers.add_parser(
             name,
             help=summary,
-            description=description.replace("%", "%%"),
+            description=description,
             formatter_class=_Formatter,
             add_help=isinstance(command, Group),
         )
