@@ -29,6 +29,7 @@ from ragen_envs.core.sums import sum_in_order
 from ragen_envs.registration import find_reference
 
 _COLUMNS = ("n", "success", "95 %", "norm.", "form", "action", "tokens", "s")
+_COLUMNS_OF_LINE = 80
 _GIVEN_UP = "given up"
 """Column of the episodes that a server left unfinished, in a table with such episodes."""
 
@@ -48,7 +49,8 @@ def show_results(console: Console, run: RunDirectory, prices: Prices) -> tuple[J
     console.print(summary_table(summary, run.config.constrained))
     if notes := list(_list_notes(summary, run)):
         more = f" ({len(notes) - 1} more in the report)" if len(notes) > 1 else ""
-        console.print(f"{notes[0]}{more}", soft_wrap=True)
+        fits = len(notes[0]) > _COLUMNS_OF_LINE or len(notes[0] + more) <= _COLUMNS_OF_LINE
+        console.print(f"{notes[0]}{more if fits else ''}", soft_wrap=True)
     console.print(f"Report  {report}", soft_wrap=True)
     return summary, report
 
@@ -199,11 +201,11 @@ def _describe_form(summary: JsonObject, run: RunDirectory) -> str:
 
 
 def _list_within(text: str, names: Sequence[str]) -> str:
-    """Return a text with as many names as fit into 80 columns, and the number of the others."""
+    """Return a text with as many names as fit into a line, and the number of the others."""
     for shown in range(len(names), 0, -1):
         more = f" and {len(names) - shown} more" if shown < len(names) else ""
         line = f"{text} {', '.join(names[:shown])}{more}"
-        if len(line) <= 80:
+        if len(line) <= _COLUMNS_OF_LINE:
             break
     return line
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
     [
         (["evaluate", "gpt"], "unknown model 'gpt'; choose one of: anthropic/NAME, demo-"),
         (["evaluate", "hf/"], "unknown model 'hf/'"),
-        (["evaluate", "python:json"], "unknown model 'python:json'; choose one of: anthropic/NAME"),
+        (["evaluate", "python:json"], "did you mean python:json:FUNCTION?"),
         (["evaluate", "rndom"], "unknown model 'rndom'; did you mean random?\n"),
         (["doctor", "rndom"], "unknown model 'rndom'; did you mean random?\n"),
         (["evaluate", "opnai/gpt:x"], "unknown model 'opnai/gpt:x'; did you mean openai/gpt:x?"),
