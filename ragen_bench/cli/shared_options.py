@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from ragen_bench.command_line import Option
 from ragen_bench.json_types import JsonObject
@@ -28,7 +28,7 @@ _STDOUT = Path("-")
 class JsonOptions:
     """`--json`: the results as one document, on standard output or in a file."""
 
-    group: ClassVar[str] = "output"
+    group = "output"
 
     json: Annotated[
         Path | None,
@@ -84,7 +84,7 @@ def _make_finite(value: object) -> object:
 class PriceOptions:
     """Prices of tokens."""
 
-    group: ClassVar[str] = "output"
+    group = "output"
 
     prices: Annotated[Path | None, Option("FILE", "prices of tokens (default: $RAGEN_PRICES)")] = (
         None

@@ -78,7 +78,7 @@ def players_table(summaries: Sequence[JsonObject]) -> MetricsTable:
     title = f"{suite}, {summaries[0]['split']} split"
     given_up = any("given_up" in summary for summary in summaries)
     columns = (*_COLUMNS, _GIVEN_UP) if given_up else _COLUMNS
-    table = MetricsTable(title, "norm.: 0 = random player, 1 = oracle. -: not played.", columns)
+    table = MetricsTable(title, "-: not played. norm.: 0 = random player, 1 = oracle.", columns)
     for first in summaries[0]["envs"]:
         table.add_row(short(first["env"]))
         for player in ("random", "blind"):
