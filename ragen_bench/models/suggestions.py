@@ -8,8 +8,9 @@ from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ragen_bench.errors import nearest
+from ragen_bench.errors import UserError, nearest
 from ragen_bench.models.hub import expand_home
+from ragen_bench.reading import TEXT_BYTES, read_bytes
 
 _HUBS = ("huggingface.co", "hf.co")
 _CHECKPOINTS = ("", "best", "last")
@@ -189,8 +190,8 @@ def _suggest_function(words: str) -> str:
 def _find_function(file: Path) -> str:
     """Return the name of the only public function or class of a file, or a word for it."""
     try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse(read_bytes(file, TEXT_BYTES))
+    except (OSError, UserError, RecursionError, SyntaxError, ValueError):
         return "FUNCTION"
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     names = [node.name for node in tree.body if isinstance(node, kinds)]
