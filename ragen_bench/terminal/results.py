@@ -138,7 +138,7 @@ def _success_cells(row: JsonObject) -> tuple[str, str]:
 
 def _caption(summary: JsonObject) -> str:
     """Return the score in a line, and the cost."""
-    score, cost = summary["suite_score"], summary["cost"]
+    score, cost = summary["suite_score"], summary.get("cost")
     name = "suite score" if summary["suite"] else "mean of norm."
     line = f"No {name}: some environments have no norm."
     if score is not None:
