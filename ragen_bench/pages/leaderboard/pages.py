@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from ragen_bench.environments import reference_note
 from ragen_bench.escaping import escape_invisible, link
 from ragen_bench.pages import formats
-from ragen_bench.pages.leaderboard.ranking import Ranking, count_undated, history
+from ragen_bench.pages.leaderboard.ranking import Ranking, build_boards
 from ragen_bench.pages.leaderboard.site_entries import Source
 from ragen_bench.pages.rendering import page_environment
 
@@ -23,29 +23,29 @@ _SIZES = (
     ("more", 10**18, "100 billion and more"),
 )
 _UNKNOWN_SIZE = "unsaid"
+_KINDS = {"model": "language model", "agent": "agent", "person": "people", "scripted": "baseline"}
 
 
 def render_pages(
     rankings: Sequence[Ranking], sources: Sequence[Source]
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each page of the site."""
-    filters = (size, size_class, breakable, link, history, count_undated, reference_note)
-    templates = page_environment("ragen_bench.pages.leaderboard", *filters)
+    functions = (describe_kind, size, size_class, breakable, link, reference_note)
+    templates = page_environment("ragen_bench.pages.leaderboard", *functions)
 
     def render(name: str, **content: object) -> str:
         return templates.get_template(f"pages/{name}.html").render(sources=sources, **content)
 
     escaped = [_escape_ranking(ranking) for ranking in rankings]
-    with_axes = [(ranking, _axis(ranking)) for ranking in escaped]
-    yield "index.html", render("index", rankings=with_axes, filters=_filters(escaped))
+    boards, filters = build_boards(escaped), _filters(escaped)
+    yield "index.html", render("index", boards=boards, filters=filters)
     if sources:
         yield "reference.html", render("reference")
     for ranking in escaped:
-        ranked = sum(rank is not None for rank, _ in ranking.places)
         for rank, entry in ranking.places:
             rerun = entry.reproduction or {"envs": []}
             rows = [(row["env"], row) for row in rerun["envs"]]
-            content = {"ranking": ranking, "rank": rank, "ranked": ranked, "entry": entry}
+            content = {"ranking": ranking, "rank": rank, "entry": entry}
             page = render("entry", rerun_rows=rows, **content)
             yield f"entries/{entry.directory}/index.html", page
 
@@ -67,27 +67,29 @@ def size_class(parameters: int | None) -> str:
     return next(name for name, limit, _ in _SIZES if parameters < limit)
 
 
+def describe_kind(kind: str) -> str:
+    """Return the kind of a player in words."""
+    return _KINDS[kind]
+
+
 def breakable(env: str) -> list[str]:
     """Return the parts of an environment's name between which a line may break."""
-    return re.findall(r"[A-Z]?[^A-Z]+|[A-Z]", formats.short(env))
+    return re.findall(r"-v\d+$|[A-Z]?(?:(?!-v\d+$)[^A-Z])+|[A-Z]", formats.short(env))
 
 
 def _filters(rankings: Sequence[Ranking]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return the filters: name, title and choices."""
+    """Return the filters that select a value: name, title and choices."""
     sizes = ((name, title) for name, _, title in _SIZES)
     splits = sorted({ranking.split for ranking in rankings}, reverse=True)
+    found = {entry.kind for ranking in rankings for _, entry in ranking.places}
+    kinds = [pair for pair in _KINDS.items() if pair[0] in found]
+    settings = sorted({", ".join(ranking.apart) for ranking in rankings} - {""})
     return [
-        ("size", "Model size", [*sizes, (_UNKNOWN_SIZE, "not stated")]),
         ("split", "Split", [(split, split) for split in splits]),
-        ("verified", "Verified", [("yes", "yes"), ("no", "no")]),
-        ("reproduced", "Reproduced", [("yes", "yes"), ("no", "no, or not tried")]),
-        ("answers", "Answers", [("free", "free"), ("constrained", "constrained")]),
+        ("kind", "Player", kinds),
+        ("size", "Model size", [*sizes, (_UNKNOWN_SIZE, "not stated")]),
+        ("settings", "Settings", [("usual", "the suite's"), *((each, each) for each in settings)]),
     ]
-
-
-def _axis(ranking: Ranking) -> tuple[float, float]:
-    intervals = [entry.figures.suite_interval or (0.0, 1.0) for _, entry in ranking.places]
-    return min(0.0, *(low for low, _ in intervals)), max(1.0, *(high for _, high in intervals))
 
 
 def _escape_ranking(ranking: Ranking) -> Ranking:

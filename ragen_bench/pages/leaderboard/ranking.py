@@ -1,11 +1,13 @@
-"""Rankings of comparable entries, and the best score over time."""
+"""Rankings of comparable entries, and boards: all entries of a suite in one table."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from itertools import groupby
+from typing import NamedTuple
 
 from ragen_bench.leaderboard.schema import Interval
 from ragen_bench.pages.leaderboard.site_entries import SiteEntry
@@ -29,15 +31,76 @@ class Ranking:
     places: tuple[tuple[int | None, SiteEntry], ...]
 
     @property
+    def title(self) -> str:
+        """The split and the settings in words; two sealed keys, or two hashes, may share one."""
+        return ", ".join((f"{self.split} split", *self.apart))
+
+    @property
     def anchor(self) -> str:
-        """HTML anchor, unique to this ranking."""
-        parts = (self.suite, f"v{self.version}", self.split, self.hash, self.sealed_key_hash[:12])
-        return re.sub(r"[^a-z0-9]+", "-", "-".join((*parts, *self.apart)).lower()).strip("-")
+        """HTML anchor of the board."""
+        return re.sub(r"[^a-z0-9]+", "-", f"{self.suite}-v{self.version}".lower())
+
+    @property
+    def ranked(self) -> int:
+        """Number of entries with a rank."""
+        return sum(rank is not None for rank, _ in self.places)
+
+
+class Place(NamedTuple):
+    """A row of a board: an entry, its rank, and the ranking in which it has that rank."""
+
+    ranking: Ranking
+    rank: int | None
+    entry: SiteEntry
+
+
+@dataclass(frozen=True)
+class Board:
+    """The rankings of one version of a suite, by their titles, which are unique in a board."""
+
+    rankings: dict[str, Ranking]
+
+    @property
+    def suite(self) -> Ranking:
+        """A ranking of the suite, for its name, version and anchor."""
+        return next(iter(self.rankings.values()))
+
+    @property
+    def rows(self) -> list[tuple[str, Place]]:
+        """All entries with the titles of their rankings, best score first."""
+        rows = [
+            (title, Place(ranking, *place))
+            for title, ranking in self.rankings.items()
+            for place in ranking.places
+        ]
+        return sorted(rows, key=lambda row: _by_score(row[1].entry))
 
     @property
     def envs(self) -> list[str]:
         """Environment ids of the suite."""
-        return [row.env for row in self.places[0][1].figures.rows]
+        return list(dict.fromkeys(row.env for _, p in self.rows for row in p.entry.figures.rows))
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """The range of all suite scores with their intervals, at least from 0 to 1."""
+        intervals = [place.entry.figures.suite_interval or (0.0, 1.0) for _, place in self.rows]
+        return min(0.0, *(low for low, _ in intervals)), max(1.0, *(high for _, high in intervals))
+
+
+def build_boards(rankings: Iterable[Ranking]) -> list[Board]:
+    """Group rankings into boards; where two have the same title, a hash tells them apart."""
+    boards = []
+    for _, group in groupby(rankings, key=lambda ranking: ranking.anchor):
+        alike = list(group)
+        titles = Counter(ranking.title for ranking in alike)
+        named = {
+            ranking.title
+            if titles[ranking.title] == 1
+            else f"{ranking.title}, {(ranking.sealed_key_hash or ranking.hash)[:8]}": ranking
+            for ranking in alike
+        }
+        boards.append(Board(named))
+    return boards
 
 
 def build_rankings(entries: Iterable[SiteEntry]) -> list[Ranking]:
@@ -75,7 +138,7 @@ def _order(ranking: Ranking) -> tuple[object, ...]:
 
 
 def _places(group: Iterable[SiteEntry]) -> tuple[tuple[int | None, SiteEntry], ...]:
-    ordered = sorted(group, key=lambda entry: (-_score(entry), entry.directory))
+    ordered = sorted(group, key=_by_score)
     scored = [
         (entry.directory, score, interval)
         for entry in ordered
@@ -88,51 +151,6 @@ def _places(group: Iterable[SiteEntry]) -> tuple[tuple[int | None, SiteEntry], .
     return tuple((rank.get(entry.directory), entry) for entry in ordered)
 
 
-def _score(entry: SiteEntry) -> float:
+def _by_score(entry: SiteEntry) -> tuple[float, str]:
     score = entry.figures.suite_score
-    return float("-inf") if score is None else score
-
-
-@dataclass(frozen=True)
-class Point:
-    """A dated entry, the best score so far, and the day's position between 0 and 1."""
-
-    entry: SiteEntry
-    day: str
-    score: float
-    interval: Interval
-    best: float
-    share: float
-
-    @property
-    def leads(self) -> bool:
-        """Whether this entry has the highest score up to its day."""
-        return self.score == self.best
-
-
-def history(ranking: Ranking) -> list[Point]:
-    """Return the models' entries with a date and a score, sorted by date and score."""
-    dated = sorted(
-        (
-            (entry.entry.date, -score, entry.directory, entry, interval)
-            for _, entry in ranking.places
-            if entry.is_ranked
-            and entry.entry.date is not None
-            and (score := entry.figures.suite_score) is not None
-            and (interval := entry.figures.suite_interval) is not None
-        ),
-        key=lambda point: point[:3],
-    )
-    best, points = float("-inf"), []
-    ends = (dated[0][0], dated[-1][0]) if dated else ()
-    for day, negative, _, entry, interval in dated:
-        best = max(best, -negative)
-        now, first, last = (date.fromisoformat(text).toordinal() for text in (day, *ends))
-        share = (now - first) / (last - first) if last > first else 0.5
-        points.append(Point(entry, day, -negative, interval, best, share))
-    return points
-
-
-def count_undated(ranking: Ranking) -> int:
-    """Return the number of ranked entries without a date."""
-    return sum(rank is not None and entry.entry.date is None for rank, entry in ranking.places)
+    return float("inf") if score is None else -score, entry.directory

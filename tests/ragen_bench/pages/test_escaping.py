@@ -152,4 +152,4 @@ def test_sizes_and_names():
     assert [size_class(one) for one in sizes] == [
         "unsaid", "under-1b", "under-1b", "under-1b", "under-10b", "under-10b", "under-100b", "more"
     ]  # fmt: skip
-    assert breakable("ragen/SokobanNewVocab-v0") == ["Sokoban", "New", "Vocab-v0"]
+    assert breakable("ragen/SokobanNewVocab-v0") == ["Sokoban", "New", "Vocab", "-v0"]

@@ -141,6 +141,7 @@ def gallery():
         made("undated", 0.3, 0.25, 0.35, success=0.3, name="Undated"),
         made("tied", 0.75, 0.7, 0.8, name="In form by force", constrained=True, date="2026-01-01"),
         made("old", 0.9, 0.85, 0.95, name="Of an old suite", suite_hash="f" * 16),
-        made("quick", 0.2, 0.1, 0.3, name="A quick one", suite="quick", max_tokens=64),
+        made("quick", 0.2, 0.1, 0.3, name="A quick one", suite="quick", max_tokens=64,
+             model="python:mine:Player"),
         made("hidden", 0.6, 0.5, 0.7, name="Sealed", split="sealed", sealed_key_hash="5" * 64),
     ]  # fmt: skip

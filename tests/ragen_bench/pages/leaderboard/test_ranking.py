@@ -1,17 +1,10 @@
-"""Who stands beside whom, at which rank, and how the best score rose."""
-
-import dataclasses
+"""Who stands beside whom, at which rank, and in which table."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_bench.pages.leaderboard.ranking import (
-    build_rankings,
-    compute_ranks,
-    count_undated,
-    history,
-)
-from tests.ragen_bench.pages.leaderboard.entries import gallery, made, unscored
+from ragen_bench.pages.leaderboard.ranking import build_boards, build_rankings, compute_ranks
+from tests.ragen_bench.pages.leaderboard.entries import ENVS, gallery, made, unscored
 
 NUMBER = st.integers(-5, 15).map(lambda number: number / 10)
 
@@ -86,7 +79,7 @@ def test_what_differs_in_the_task_is_in_another_ranking():
     found = build_rankings([*others, usual, *alike])
     assert len(found) == len(others) + 1
     assert sorted(len(ranking.places) for ranking in found) == [1] * len(others) + [2]
-    assert len({ranking.anchor for ranking in found}) == len(found)
+    assert sum(len(board.rankings) for board in build_boards(found)) == len(found)
     assert [ranking.suite for ranking in found] == ["core"] * 9 + ["full"]
     assert (found[0].version, found[1].apart) == (2, ())
     reversed_ = build_rankings([*alike, usual, *reversed(others)])
@@ -102,26 +95,37 @@ def test_equal_scores_stand_by_name():
     ]
 
 
-def test_the_best_score_by_date():
-    ranking = build_rankings(gallery())[0]
-    points = history(ranking)
-    assert [(point.entry.directory, point.best, point.leads) for point in points] == [
-        ("small", -0.1, True),
-        ("middle", 0.43, True),
-        ("twin", 0.7, True),
-        ("large", 0.71, True),
+def test_a_suite_has_one_board_in_the_order_of_the_scores():
+    core, quick = build_boards(build_rankings(gallery()))
+    assert [(title, place.rank, place.entry.directory) for title, place in core.rows] == [
+        ("test split, 01234567", None, "oracle_core_test"),
+        ("test split, ffffffff", 1, "old"),
+        ("test split, constrained to the form", 1, "tied"),
+        ("test split, 01234567", 1, "large"),
+        ("test split, 01234567", 1, "twin"),
+        ("sealed split", 1, "hidden"),
+        ("test split, 01234567", 3, "middle"),
+        ("test split, 01234567", 4, "undated"),
+        ("test split, 01234567", None, "random_core_test"),
+        ("test split, 01234567", 5, "small"),
     ]
-    assert [round(point.share * 155) for point in points] == [0, 32, 111, 155]  # days
-    assert count_undated(ranking) == 1
-    assert [rank for rank, _ in ranking.places] == [None, 1, 1, 3, 4, None, 5]
+    assert {title: ranking.ranked for title, ranking in core.rankings.items()} == {
+        "test split, 01234567": 5,
+        "test split, ffffffff": 1,
+        "test split, constrained to the form": 1,
+        "sealed split": 1,
+    }
+    assert (core.suite.anchor, quick.suite.anchor) == ("core-v1", "quick-v1")
+    assert core.axis == (-0.15, 1.05)
+    assert core.envs == list(ENVS)
 
 
-def test_on_one_day_the_better_comes_first_and_a_worse_one_does_not_lead():
-    day = {"date": "2026-02-28"}
-    entries = [made("worse", 0.2, 0.1, 0.3, **day), made("better", 0.4, 0.3, 0.5, **day)]
-    points = history(build_rankings(entries)[0])
-    assert [(p.entry.directory, p.best, p.leads, p.share) for p in points] == [
-        ("better", 0.4, True, 0.5),
-        ("worse", 0.4, False, 0.5),
-    ]
-    assert history(dataclasses.replace(build_rankings(entries)[0], places=())) == []
+def test_rankings_of_two_sealed_keys_have_names_of_their_own():
+    entries = [made(key, split="sealed", sealed_key_hash=key * 64) for key in "12"]
+    (board,) = build_boards(build_rankings(entries))
+    assert list(board.rankings) == ["sealed split, 11111111", "sealed split, 22222222"]
+
+
+def test_versions_of_a_suite_have_boards_of_their_own():
+    boards = build_boards(build_rankings([made("a"), made("b", suite_version=2)]))
+    assert [board.suite.anchor for board in boards] == ["core-v2", "core-v1"]

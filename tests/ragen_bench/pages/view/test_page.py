@@ -136,21 +136,36 @@ def check_filters(page):
 
 
 def test_runs_are_filtered_compared_and_followed(served, visit, runs):
-    page = visit(served(runs))
+    server = served(runs)
+    page = visit(server)
     expect(page.locator("#count")).to_have_text("5 runs")
     expect(page.locator("#runs bdi").nth(1)).to_have_text(HOSTILE)
     for _ in in_both_sizes(page):
         check_filters(page)
 
-    for model in ("random, random", "oracle, oracle"):
+    compare = page.get_by_role("button", name="Compare", exact=True)
+    for model, said in (
+        ("random, random", "Select two runs or more to compare them."),
+        ("oracle, oracle", "Select another run to compare with A."),
+    ):
+        expect(compare).to_be_in_viewport()
+        expect(compare).to_have_attribute("aria-disabled", "true")
+        expect(page.locator("#chosen")).to_have_text(said)
         page.get_by_label(f"Compare {model}").check()
-    page.get_by_role("button", name="Compare", exact=True).click()
+    compare.click()
     expect(page.locator("h1")).to_have_text("random against oracle")
     two = [read_run(runs / name) for name in ("random", "oracle")]
     success = compare_with_first(two)["comparisons"][0]["envs"][0]["success"]
     shown = f"{100 * success['difference']:+.1f}".replace("-", "\N{MINUS SIGN}")
+    three = "/".join(ids(server)[run] for run in ("oracle", "random", "deep/growing"))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(f"{server.url}compare/{three}")
+    expect(page.locator("h1")).to_have_text("oracle against random, random")
+    cut = "all => all.filter(place => place.scrollWidth > place.clientWidth).length"
+    assert page.locator(".wide").evaluate_all(cut) == 0
+    page.go_back()
     assert len([None for _ in in_both_sizes(page)]) == 2
-    expect(page.locator("tr:has(td.drawn) td.key").first).to_have_text(shown)
+    expect(page.locator("tr:has(td.drawn) strong.key").first).to_have_text(shown)
     page.get_by_role("link", name="All runs").click()
     expect(page.locator(".letter", has_text="B")).to_have_count(1)
 

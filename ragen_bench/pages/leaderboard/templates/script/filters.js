@@ -1,6 +1,4 @@
-// Hides entries that do not match the filters, and rankings without a visible entry.
-
-const FILTERS = ["size", "split", "verified", "reproduced", "answers"];
+// Hides entries that do not match the filters, and suites without a visible entry.
 
 function handleFilters() {
   const form = byId("filters");
@@ -10,14 +8,15 @@ function handleFilters() {
   byId("show-all").addEventListener("click", () => {
     form.reset();
     applyFilters();
-    byId("filter-size").focus();
+    form.elements[0].focus();
   });
   applyFilters();
 }
 
 function applyFilters() {
   const rows = [...document.querySelectorAll("table.ranking tbody tr")];
-  for (const row of rows) row.hidden = !FILTERS.every((name) => matches(row, name));
+  const chosen = [...new FormData(byId("filters"))].filter(([, choice]) => choice !== "");
+  for (const row of rows) row.hidden = !chosen.every(([name, choice]) => matches(row, name, choice));
   for (const board of document.querySelectorAll(".board")) {
     board.hidden = !board.querySelector(".ranking tbody tr:not([hidden])");
   }
@@ -26,8 +25,8 @@ function applyFilters() {
   byId("nothing").hidden = matching > 0;
 }
 
-// The random player and the oracle have no size; a size filter keeps them as baselines.
-function matches(row, name) {
-  const choice = byId(`filter-${name}`).value;
-  return choice === "" || row.dataset[name] === choice || (name === "size" && "scripted" in row.dataset);
+// The random player, the oracle and people stay whatever size and date are chosen, as baselines.
+function matches(row, name, choice) {
+  if ("baseline" in row.dataset && (name === "size" || name === "since")) return true;
+  return name === "since" ? row.dataset.since >= choice : row.dataset[name] === choice;
 }

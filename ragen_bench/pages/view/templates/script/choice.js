@@ -33,9 +33,12 @@ function updateChoice() {
     box.checked = selected.includes(box.value);
     row.querySelector(".letter").textContent = LETTERS[selected.indexOf(box.value)] ?? "";
   }
-  byId("choice").hidden = selected.length === 0;
+  byId("choice").hidden = byId("runs").querySelectorAll("input").length < 2;
   byId("compare").setAttribute("aria-disabled", String(selected.length < 2));
-  byId("chosen").textContent =
-    selected.length < 2 ? "Select another run to compare with A." : `${selected.length} runs are selected; the others are compared with A.`;
+  byId("clear").hidden = selected.length === 0;
+  byId("chosen").textContent = [
+    "Select two runs or more to compare them.",
+    "Select another run to compare with A.",
+  ][selected.length] ?? `${selected.length} runs are selected; the others are compared with A.`;
   saveSetting("selected", selected);
 }
