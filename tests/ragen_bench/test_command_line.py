@@ -121,7 +121,7 @@ def test_many_options_have_headings_and_examples(capsys):
         "\nyour own agent:\n",
         "\noutput:\n",
         "  --prices",
-        "  --help",
+        "  -h, --help",
         "\nexamples:\n  ragen",
     )
     places = [text.index(each) for each in order]
