@@ -18,6 +18,7 @@ from ragen_bench.episodes.evaluation import Evaluation, play_run, refuse_early
 from ragen_bench.errors import UserError
 from ragen_bench.models import Model
 from ragen_bench.models.api.options import hide_headers
+from ragen_bench.models.human import HumanModel
 from ragen_bench.opponents.opponent import load
 from ragen_bench.pages.formats import short
 from ragen_bench.run import Run
@@ -156,11 +157,14 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
 
 
 def load_model(console: Console, evaluation: Evaluation, path: Path | None = None) -> Model:
-    """Load the model of an evaluation and its opponent, once the run directory is checked."""
+    """Load the model of an evaluation and its opponent, once the run directory is checked.
+
+    With a run directory, a person who would have to play it raises UserError.
+    """
     if path:
         refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):
-        return load(
+        model = load(
             evaluation.model,
             evaluation.server,
             evaluation.opponent,
@@ -168,6 +172,9 @@ def load_model(console: Console, evaluation: Evaluation, path: Path | None = Non
             evaluation.isolation,
             evaluation.thinking_marks,
         )
+    if path and isinstance(model, HumanModel):
+        model.probe()
+    return model
 
 
 @contextmanager

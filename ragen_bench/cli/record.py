@@ -7,18 +7,20 @@ import sys
 from typing import TYPE_CHECKING
 
 from ragen_bench.cli.people import play_in_terminal
-from ragen_bench.errors import UserError
+from ragen_bench.errors import INTERRUPTED, UserError
 from ragen_bench.pages.play.recording import RecordingServer, Sitting
 from ragen_bench.people import PREFIX, find_name_problem
 from ragen_bench.settings.build import build_evaluation
 from ragen_bench.settings.options import EvaluationOptions
 from ragen_bench.settings.run_names import default_path
-from ragen_bench.visible import visible, write_out
+from ragen_bench.visible import visible, write_error, write_out
 from ragen_envs.core.wording import pluralize
 
 if TYPE_CHECKING:
     from ragen_bench.cli.people import Play
     from ragen_bench.episodes.evaluation import Evaluation
+
+_AGAIN = " The same command goes on from here."
 
 
 def record(play: Play) -> int:
@@ -39,6 +41,9 @@ def record(play: Play) -> int:
             RecordingServer(sitting, sitting.episode, play.port or 0).serve("Play")
         elif sitting.episode:
             _play(sitting)
+    except KeyboardInterrupt:
+        write_error(f"\nragen-bench: interrupted; {_describe(sitting)}{_AGAIN}\n")
+        return INTERRUPTED
     finally:
         sitting.close()
     return 0
@@ -77,7 +82,7 @@ def _play(sitting: Sitting) -> None:
         where = f"{choice.env}, {choice.split} instance {choice.seed}"
         write_out(f"\n--- Episode {number} of {sitting.planned}: {visible(where)}\n\n")
         if not play_in_terminal(episode, episode.skip):
-            write_out(f"You left. {_describe(sitting)} The same command goes on from here.\n")
+            write_out(f"You left. {_describe(sitting)}{_AGAIN}\n")
             return
         sitting.next()
     write_out(f"\n{_describe(sitting)}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.base import Engine, Model, Sampling
+from ragen_bench.models.base import CallEngine, Completion, Engine, Model, Sampling
 from ragen_bench.models.provider import ModelSettings, provider
 from ragen_bench.people import PREFIX, find_name_problem
 
@@ -23,18 +23,15 @@ class HumanModel:
         return {}
 
     def probe(self) -> str:
-        """Refuse, as `engine` does."""
-        raise self._refusal()
-
-    def engine(self, sampling: Sampling) -> Engine:  # noqa: ARG002  # of the protocol
         """Refuse, with the command that people play with."""
-        raise self._refusal()
-
-    def _refusal(self) -> UserError:
-        return UserError(
+        raise UserError(
             f"{PREFIX}{self._name} is a person: play with `ragen-bench play --record --player "
             f"{self._name}`, with the same --suite or environments"
         )
+
+    def engine(self, sampling: Sampling) -> Engine:  # noqa: ARG002  # of the protocol
+        """Return an engine that refuses every request as `probe` does."""
+        return CallEngine(lambda _: [Completion(self.probe())])
 
 
 @provider(

@@ -264,6 +264,7 @@ def test_evaluate_says_how_a_person_plays(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["evaluate", "human:p1", "--env", "Sokoban-v0", "--limit", "1"]) == 2
     assert "play with `ragen-bench play --record --player p1`" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
     assert main(["play", "Sokoban-v0", "--player", "p1"]) == 2
     assert capsys.readouterr().err.endswith(
         "--player goes with --record; remove it, or add --record\n"
@@ -280,3 +281,14 @@ def test_answers_of_another_run_are_not_taken_over(tmp_path):
     assert other.episode.turns == []
     other.close()
     assert json.loads((tmp_path / "run.json").read_text())["response_format"] == "answer"
+
+
+def test_people_play_what_they_announced_on_its_draw(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["announce", "human:lab", "--suite", "quick"]) == 0
+    assert main(["leaderboard", "draw", "leaderboard"]) == 0
+    (draw,) = (tmp_path / "leaderboard/draws").iterdir()
+    options = {"env": (), "suite": "quick", "limit": None, "split": "drawn", "draw": draw}
+    assert play_all(tmp_path / "run", "p1", lambda number: number > 0, most=2, **options) == 2
+    run = read_run(tmp_path / "run")
+    assert [problem for _, problem in replay(run.config, run.episodes())] == [None, None]
