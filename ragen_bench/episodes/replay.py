@@ -16,6 +16,7 @@ from ragen_bench.runs.differences import brief, first_difference
 from ragen_bench.runs.schema import EpisodeRecord, Key, Reply, RunConfig, TurnRecord
 from ragen_bench.runs.specification import config_problem
 from ragen_bench.suites import EnvPool, make_env
+from ragen_envs.core.protocol import format_answer, written_form
 
 
 class UnplayableError(ValueError):
@@ -83,9 +84,29 @@ class Replayer:
             raise UnplayableError(f"is of instance {index}, sample {sample}, beyond run.json's")
         if is_human(self._config.model) and (problem := find_name_problem(record.player)):
             raise UnplayableError(f"player: {brief(record.player)} {problem}")
+        if is_human(self._config.model):
+            self._check_typed(record)
         if record.player and not is_human(self._config.model):
             raise UnplayableError("player: is named, though a model played")
         return Task(env, self._config.split, index, sample)
+
+    def _check_typed(self, record: EpisodeRecord) -> None:
+        """Check that `play --record` wrote the responses, in the run's format and without tokens.
+
+        So a language model's run does not pass for people's by other names alone.
+        """
+        form = written_form(self._config.response_format)
+        before, after = format_answer(["\n"], form).split("\n")
+        for number, turn in enumerate(record.turns):
+            typed = turn.answer.removeprefix(before).removesuffix(after)
+            if Completion(format_answer([typed], form)) != Completion(
+                *(turn.answer, turn.prompt_tokens, turn.completion_tokens, turn.finish),
+                *(turn.reasoning, turn.tokens_estimated),
+            ):
+                raise UnplayableError(
+                    f"turns[{number}]: has a language model's tokens, thoughts or form, and people "
+                    "played this run"
+                )
 
 
 def replay(config: RunConfig, records: Iterable[EpisodeRecord]) -> Iterator[tuple[Key, str | None]]:

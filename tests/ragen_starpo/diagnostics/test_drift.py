@@ -55,6 +55,12 @@ def test_a_gain_in_reward_excuses_all_but_cut_answers(metric, count):
     assert len(texts(run(metric, straight(0.5, 2), straight(0.1, 0.6)))) == count
 
 
+def test_a_gain_counts_though_the_first_reward_is_missing():
+    lines = run(ENTROPY, straight(0.5, 2), straight(0.1, 0.6))
+    del lines[0]["rollout/reward"]
+    assert texts(lines) == []
+
+
 def test_a_rise_is_measured_by_what_the_entropy_was_before_it_fell():
     """An entropy that fell from 1 to 0.05 is not news at 0.3, and is at 0.5."""
     fall = straight(1.02, 0.05)

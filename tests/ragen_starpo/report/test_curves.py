@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.report.curves import ROUNDING, group_metrics, list_held_out, make_curve
+from ragen_starpo.report.curves import (
+    ROUNDING,
+    Checkpoints,
+    find_checkpoints,
+    group_metrics,
+    list_held_out,
+    make_curve,
+)
 
 from .runs import ENVS, metrics
 
@@ -96,3 +103,8 @@ def test_held_out_success_has_its_interval():
         assert share - low == pytest.approx(0.12)
         assert high - share == pytest.approx(0.12)
     assert list_held_out(metrics(10)) == []
+
+
+def test_a_validation_that_is_not_a_number_is_not_the_best():
+    lines = [{"iteration": n, "val/success": s} for n, s in enumerate((math.nan, 0.5, 0.25))]
+    assert find_checkpoints(lines, {"val/success": math.nan}) == Checkpoints((1, 0.5), (2, 0.25))

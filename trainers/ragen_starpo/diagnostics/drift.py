@@ -119,6 +119,8 @@ class _Rise:
         self._top = max(self._top, level)
         if level <= self._lowest:
             self._lowest, self._highest, self._reward = level, self._top, gained
+        elif math.isnan(self._reward):  # the reward's window was filled later
+            self._reward = gained
         if self._current is not None:
             if level <= (self._current["before"] + self._current["level"]) / 2:
                 self._current = None

@@ -9,6 +9,8 @@ from itertools import groupby
 from operator import itemgetter
 from statistics import median
 
+from ragen_starpo.diagnostics.levels import finite
+
 _REST = "training"
 _KL = "policy/kl_from_reference"
 _SUCCESS = "val/success"
@@ -120,10 +122,12 @@ def find_checkpoints(
 ) -> Checkpoints | None:
     """Return the best model, of equal ones the first, and the last; None without a validation."""
     validated: list[tuple[int | None, float]] = [
-        (int(line["iteration"]), line[_SUCCESS]) for line in metrics if _SUCCESS in line
+        (int(line["iteration"]), success)
+        for line in metrics
+        if (success := finite(line.get(_SUCCESS))) is not None
     ]
-    if _SUCCESS in start:
-        validated.insert(0, (None, start[_SUCCESS]))
+    if (success := finite(start.get(_SUCCESS))) is not None:
+        validated.insert(0, (None, success))
     if not validated:
         return None
     return Checkpoints(max(validated, key=itemgetter(1)), validated[-1])

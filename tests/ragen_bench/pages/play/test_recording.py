@@ -1,6 +1,7 @@
 """Recorded play: people whose episodes are a run like a model's."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -292,3 +293,24 @@ def test_people_play_what_they_announced_on_its_draw(capsys, tmp_path, monkeypat
     assert play_all(tmp_path / "run", "p1", lambda number: number > 0, most=2, **options) == 2
     run = read_run(tmp_path / "run")
     assert [problem for _, problem in replay(run.config, run.episodes())] == [None, None]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"prompt_tokens": 9},
+        {"completion_tokens": 9},
+        {"finish": "length"},
+        {"reasoning": "Up is free."},
+        {"answer": "<think>Up is free.</think><answer>Up</answer>"},
+        {"answer": "Up"},
+    ],
+)
+def test_responses_of_a_language_model_are_no_persons(tmp_path, change):
+    play_all(tmp_path, "p1", most=1)
+    run = read_run(tmp_path)
+    (record,) = run.episodes()
+    changed = replace(record, turns=[replace(record.turns[0], **change), *record.turns[1:]])
+    ((_, problem), (_, changed_problem)) = replay(run.config, [record, changed])
+    assert problem is None
+    assert changed_problem.startswith("turns[0]: has a language model's tokens, thoughts or form")
