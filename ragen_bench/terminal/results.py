@@ -140,14 +140,18 @@ def _caption(summary: JsonObject) -> str:
     """Return the score in a line, and the cost."""
     score, cost = summary["suite_score"], summary.get("cost")
     name = "suite score" if summary["suite"] else "mean of norm."
-    line = f"No {name}: some environments have no norm."
+    line, scale = f"No {name}: some environments have no norm", ""
     if score is not None:
         low, high = (fixed(bound, 3) for bound in summary["suite_score_interval"])
-        line = f"{name.capitalize()} {fixed(score, 3)} [{low}, {high}]; norm.: 0 random, 1 oracle."
+        line, scale = (
+            f"{name.capitalize()} {fixed(score, 3)} [{low}, {high}]",
+            "; norm.: 0 random, 1 oracle",
+        )
     if not (cost and cost["amount"]):
-        return line
-    each = f", {figure(cost['per_solved'])} per solved episode" if "per_solved" in cost else ""
-    return f"{line}\nCost {figure(cost['amount'])} {cost['currency']}{each}."
+        return f"{line}{scale}."
+    # In place of the scale, so that score and cost share a line of a terminal.
+    each = f", {figure(cost['per_solved'])} per success" if "per_solved" in cost else ""
+    return f"{line}. Cost {figure(cost['amount'])} {cost['currency']}{each}."
 
 
 def _list_notes(summary: JsonObject, run: RunDirectory) -> Iterator[str]:

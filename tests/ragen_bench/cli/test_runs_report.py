@@ -23,8 +23,8 @@ completion = 4.00
     ("tokens", "says"),
     [
         (0, None),
-        (25, "\nCost 0.0004 EUR, 0.0002 per solved episode.\n"),
-        (100_000, "\nCost 1.60 EUR, 0.8 per solved episode.\n"),
+        (25, ". Cost 0.0004 EUR, 0.0002 per success.\n"),
+        (100_000, ". Cost 1.60 EUR, 0.8 per success.\n"),
     ],
 )
 def test_a_cost_below_a_cent_is_not_called_nothing(tmp_path, tokens, says):
