@@ -288,7 +288,13 @@ def test_a_file_builds_on_a_row_or_on_a_file_beside_it(tmp_path):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("smal", "there is no recipe smal; give a TOML file, or one that `ragen-train recipes`"),
+        ("smal", "there is no recipe smal; did you mean small?"),
+        ("demo-frozenlake", "no recipe demo-frozenlake; did you mean demo-frozen-lake?"),
+        ("grpo", "there is no recipe grpo; did you mean grpo@small?"),
+        (
+            "zzz",
+            "there is no recipe zzz; give a TOML file, or one that `ragen-train recipes` lists",
+        ),
         ("filter-50@smal", "unknown scale 'smal'; did you mean small?"),
         ("fliter-50@small", "unknown row 'fliter-50'; did you mean filter-50?"),
         ("@small", "unknown row ''"),

@@ -6,7 +6,7 @@ import json
 import math
 from pathlib import Path
 
-from ragen_bench.errors import UserError, unknown
+from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.json_types import JsonObject
 from ragen_bench.reading import parse_toml, read_toml
 
@@ -92,10 +92,7 @@ def _resolve(name: str, beside: Path, seen: tuple[str, ...]) -> JsonObject:
     rows, at, scale = name.rpartition("@")
     if scale not in scales():
         if not at:
-            raise UserError(
-                f"there is no recipe {name}; give a TOML file, or one that `ragen-train recipes` "
-                "lists"
-            )
+            raise UserError(f"there is no recipe {name}; {_suggest(path)}")
         raise unknown("scale", scale, scales())
     settings = _read_file(RECIPES / f"{scale}.toml", seen)
     groups = sweeps().values()
@@ -107,6 +104,16 @@ def _resolve(name: str, beside: Path, seen: tuple[str, ...]) -> JsonObject:
         for change in (*group.get("shared", []), *own):
             override(settings, change)
     return settings
+
+
+def _suggest(path: Path) -> str:
+    """Return what was meant by a name that is no recipe, or what there is."""
+    rows = [row for group in sweeps().values() for row in group["rows"]]
+    files = [str(file) for file in path.parent.glob("*.toml")]
+    meant = nearest(str(path), [*presets(), *scales(), *rows, *files])
+    if meant is None:
+        return "give a TOML file, or one that `ragen-train recipes` lists"
+    return f"did you mean {meant}{'@small' if meant in rows else ''}?"
 
 
 def _read_file(path: Path, seen: tuple[str, ...]) -> JsonObject:
