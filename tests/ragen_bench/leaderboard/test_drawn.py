@@ -370,7 +370,8 @@ def test_the_site_links_to_the_draw(board, drawn_file, tmp_path, verified):
     kept = tmp_path / "site/draws" / drawn_file.name
     assert json.loads(kept.read_text()) == json.loads(drawn_file.read_text())
     page = (tmp_path / "site/entries/mine/index.html").read_text()
-    assert page.count(f'href="../../draws/{drawn_file.name}"') == 2
+    assert page.count(f'href="../../draws/{drawn_file.name}"') == 1
+    assert all(run["draw"][name] in page for name in ("commitment", "value"))
     (ranking,) = json.loads((tmp_path / "site/leaderboard.json").read_text())["boards"]
     (entry,) = ranking["entries"]
     assert (entry["rank"], entry["draw"]["value"]) == (1, run["draw"]["value"])

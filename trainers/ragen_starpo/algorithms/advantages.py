@@ -4,6 +4,10 @@ Shapes: `mask`, `rewards`, `values` and all results are (trajectories, tokens). 
 sampled tokens. Tokens of observations stand between them and are skipped, so a turn's last token is
 followed by the next turn's first. Advantages are 0 where the mask is 0. No shape depends on values,
 so `torch.vmap` can run an estimator for many seeds at once.
+
+`rewards` are of tokens and 0 on most, `values` are the critic's. `turns` is the turn of each token,
+from 0, and `turn_rewards` are (trajectories, turns). `gamma` is the discount per token, and `lam`
+the lambda of GAE, the weight of longer returns.
 """
 
 from __future__ import annotations

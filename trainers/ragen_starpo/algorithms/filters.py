@@ -2,7 +2,9 @@
 
 `scores` and `stds` are (groups,): the score that the recipe ranks groups by, and the standard
 deviation of each group's returns. All filters but `all` drop groups whose `stds` are not above
-`eps`, since their advantages are 0. Ties go to the earlier group.
+`eps`, since their advantages are 0. Ties go to the earlier group. `amount` is a fraction: of the
+groups, of the scores' sum or of the largest score. `keep` ranks the largest or the smallest scores
+first, `groups` is a number in place of the fraction, and `slack` is subtracted from the sum.
 """
 
 from __future__ import annotations

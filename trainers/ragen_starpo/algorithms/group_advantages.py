@@ -2,6 +2,10 @@
 
 Shapes and masks are those of `ragen_starpo.algorithms.advantages`. Returns are compared in 64 bits,
 and advantages are 0 where returns differ by rounding alone.
+
+`scores` are the (trajectories,) returns, and `groups` the numbers of their instances. `turns` is
+the turn of each token, from 0, and `turn_rewards` are (trajectories, turns), 0 after the last turn.
+`eps` is added to standard deviations, by which `normalize_std` divides.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Shapes: (sequences, tokens) unless stated otherwise; `mask` is 1 on sampled tokens. `sequences`
 numbers the sequences of a ratio: equal on the tokens of one, all in one row, and rising along it.
+
+`log_probs` are those of the sampled tokens under the policy in training, and `old_log_probs` under
+the policy that sampled them. A policy loss returns the losses of tokens, and metrics by name.
 """
 
 from __future__ import annotations

@@ -176,6 +176,8 @@ class MonitorSettings:
 class EnvironmentSettings:
     """Changes of the environments in training; held-out success is measured on the suite's own.
 
+    None leaves the environment's own value.
+
     Attributes:
         actions_per_turn: Actions run per response. If its turns are too few for all its actions,
             the environment gets more turns.
