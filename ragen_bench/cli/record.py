@@ -32,6 +32,10 @@ def record(play: Play) -> int:
                 f"{option} does not go with --record, which plays the instances in the split's "
                 "order; remove it, or choose their number with --limit"
             )
+    if play.env and play.suite:
+        raise UserError("give ENV or --suite, not both")
+    if play.format == "tools":
+        raise UserError("people write their answers: --format is think, answer or plain")
     player = _check_name("--player", play.player)
     evaluation = _build_evaluation(play, player)
     sitting = Sitting(evaluation, play.out or default_path(evaluation), player)

@@ -54,12 +54,15 @@ def test_from_nothing_to_a_trained_model(tmp_path, monkeypatch, capsys):
     [
         (["locl"], "'locl'"),
         (["local", "nowhere.toml", "--out", "run"], "there is no recipe nowhere.toml"),
-        (["local", "r.toml", "model=smal", "--out", "run"], "there is no folder smal; give the"),
+        (["local", "r.toml", "model=smal", "--out", "run"], "there is no folder 'smal'; give the"),
         (
             ["local", "r.toml", "sed=1", "--out", "run"],
             "r.toml: sed: there is no such setting; did you mean seed?",
         ),
-        (["warm-start", "smal", "--out", "w", "--env", "FrozenLake-v0"], "there is no folder smal"),
+        (
+            ["warm-start", "smal", "--out", "w", "--env", "FrozenLake-v0"],
+            "there is no folder 'smal'",
+        ),
     ],
 )
 def test_mistakes(tmp_path, monkeypatch, capsys, arguments, said):

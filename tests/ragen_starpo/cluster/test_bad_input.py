@@ -58,7 +58,7 @@ def refused(small, tmp_path, monkeypatch, capsys):
         (["trainer={nnodes: 2}"], "trainer has no effect"),
         (["model_engine=megatron"], "model_engine has no effect"),
         (["mini_batch=6", "cluster.processes=4"], "mini_batch=6 does not divide among 4 processes"),
-        (["model=nowhere"], "there is no folder nowhere"),
+        (["model=nowhere"], "there is no folder 'nowhere'"),
         (['envs=["Lake"]', "mixture={}"], "unknown environment 'Lake'"),
         (["cluster.engine=vllm"], "engine=vllm needs GPUs"),
         (["shaping.python=no_such:reward"], "shaping.python=no_such:reward cannot be imported: "),

@@ -238,9 +238,9 @@ def test_no_list_shows_what_the_texts_do_not(tmp_path):
         (["--player", "a\tb"], "has invisible characters"),
         (["--player", "p1", "--group", "x" * 101], "--group: the name"),
         (["--player", "p1", "--seed", "3"], "--seed does not go with --record"),
-        (["--player", "p1", "--format", "tools"], "--format tools does not work with human:p1"),
+        (["--player", "p1", "--format", "tools"], "people write their answers: --format is think"),
         (["--player", "p1", "--limit", "0"], "--limit is between 1 and"),
-        (["--player", "p1", "--suite", "quick"], "give either --suite or --env"),
+        (["--player", "p1", "--suite", "quick"], "give ENV or --suite, not both"),
     ],
 )
 def test_a_wrong_option_gets_one_line(options, says, capsys, tmp_path, monkeypatch):
