@@ -60,7 +60,7 @@ def test_of_more_runs_each_is_compared_with_the_first(runs, tmp_path):
             low, high = (f"{100 * bound:+.1f}" for bound in row["success"]["interval"])
             said = [line.split() for line in lines if f" {low} to {high}" in line]
             assert letter in {words[0] for words in said}
-            assert f"<td>{low} to {high}</td>".replace("-", "\N{MINUS SIGN}") in page
+            assert f">{low} to {high}</span>".replace("-", "\N{MINUS SIGN}") in page
 
 
 def test_the_order_of_the_runs_is_the_order_of_the_difference(runs):
