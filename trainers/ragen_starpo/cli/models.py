@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError, described
-from ragen_bench.models.hub import expand_home, find_model
 from ragen_starpo.warm_start_settings import WarmStartSettings
 
 if TYPE_CHECKING:
@@ -39,11 +39,17 @@ def model_folder(name: str) -> Path:
         ) from error
 
 
-def check_model(name: str) -> str:
+def check_model(name: str, *packages: str) -> str:
     """Return a model's name with the home folder in place of `~`; UserError if it is missing.
 
-    A command calls it before it imports what takes seconds.
+    A command calls it before it imports what takes seconds, and names further packages that it
+    needs: a missing one is a ModuleNotFoundError, before anything is said of the model.
     """
+    for package in ("rich", "torch", "transformers", *packages):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    from ragen_bench.models.hub import expand_home, find_model
+
     name = expand_home(name)
     if name == _BUNDLED or Path(name).is_dir():
         return name

@@ -114,7 +114,7 @@ class Local(TrainingCommand):
 
         recipe = read_recipe(self.recipe, self.settings, trust=self.trust)
         check_one_process(recipe.cluster)
-        check_model(recipe.model)
+        check_model(recipe.model, *["wandb"] * self.wandb)
         import_transformers()
         from ragen_starpo.local.train import train
 
@@ -142,7 +142,7 @@ class Verl(TrainingCommand):
         recipe = read_recipe(self.recipe, settings, trust=self.trust)
         if self.ray_address is None:
             check_devices(recipe.cluster)
-        check_model(recipe.model)
+        check_model(recipe.model, *["wandb"] * self.wandb)
         from ragen_starpo.cluster.train import device_of, train
 
         device_of(recipe.cluster, self.ray_address)  # before a model is downloaded
