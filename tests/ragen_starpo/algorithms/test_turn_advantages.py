@@ -27,6 +27,8 @@ from tests.ragen_starpo.algorithms.batches import batches
 pytestmark = pytest.mark.slow
 
 fractions = st.floats(0, 1)
+# Returns that are discounted by less differ by so little that rounding decides who is above whom.
+discounts = st.sampled_from((0.0, 0.5, 0.75, 0.9, 1.0))
 EPS = 1e-6
 
 
@@ -91,7 +93,7 @@ WHOLE = ("scores", "groups", "mask")
 TURNS = (*WHOLE, "turns", "turn_rewards")
 
 
-@given(grouped(), fractions, st.floats(0, 2), st.booleans())
+@given(grouped(), discounts, st.floats(0, 2), st.booleans())
 def test_gigpo_compares_returns_from_equal_states(inputs, gamma_turn, weight, normalize_std):
     rewards, places = inputs["turn_rewards"].tolist(), turns_of(inputs)
     returns = {
