@@ -117,4 +117,5 @@ def test_half_of_the_writers_are_kept_apart_by_their_hash():
 def test_the_figures_of_the_page():
     page = reader_people.PAGE.read_text("utf-8").splitlines()
     rows = reader_people.rows(reader_people.read_questions())
-    assert [row for row in rows if row not in page] == []
+    shown = [row for row in page if row.startswith(("| working |", "| kept apart |"))]
+    assert shown == [row for row in rows if row.startswith(("| working | all |", "| kept apart |"))]
