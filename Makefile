@@ -51,9 +51,9 @@ check: lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup --no-loadscope-reorder \
 	  -m "not slow and not browser and not ray and not vllm"
 
-# Four processes for two cores: some tests wait for servers, browsers and Ray.
+# Three processes for two cores: some tests wait for servers, browsers and Ray.
 test: lint chromium bubblewrap
-	$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 # vLLM's CPU build is for Linux; elsewhere its tests are skipped, and those of verifiers.
 ifeq ($(shell uname -s),Linux)

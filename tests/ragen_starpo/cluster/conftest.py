@@ -84,7 +84,7 @@ def typed():
             env=environment,
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1800,  # two nodes of Ray import for minutes beside other tests
             check=False,
         )
         wait_until(lambda: not left_by(mark), _GRACE)

@@ -20,7 +20,7 @@ from .questions import (
     short_questions,
 )
 
-pytestmark = pytest.mark.xdist_group("verl")  # whose processes fill the memory too
+pytestmark = pytest.mark.xdist_group("vllm")
 # The tests share their cores, and threads that wait for each other then take many times as long.
 torch.set_num_threads(1)
 

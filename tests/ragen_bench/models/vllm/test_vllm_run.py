@@ -7,7 +7,7 @@ import pytest
 
 from .conftest import command_of
 
-pytestmark = pytest.mark.xdist_group("verl")  # whose processes fill the memory too
+pytestmark = pytest.mark.xdist_group("vllm")
 
 
 def lines(run):

@@ -12,7 +12,7 @@ from tests.ragen_bench.cli.command import run
 from .questions import GREEDY, SAMPLED, question, short_questions
 from .server import NAME
 
-pytestmark = pytest.mark.xdist_group("verl")  # whose processes fill the memory too
+pytestmark = pytest.mark.xdist_group("vllm")
 OPTIONS = ["--concurrency", "8", "--out", "run", "--history", "none", "--temperature", "1"]
 
 
