@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from ragen_starpo.diagnostics.drift import BOUNDS
 from ragen_starpo.local.train import train
 from ragen_starpo.recipes.recipe import recipe_of
 from ragen_starpo.small_model import Shape, make_small_model
@@ -40,7 +41,8 @@ TEMPLATE = r"""
 {%- if add_generation_prompt -%}<assistant>{%- endif -%}
 """.strip()
 """Of each observation it shows in which direction the goal lies, and nothing else."""
-CONSTANT, RISING = {"learning_rate": 1e-3}, {"learning_rate": 8e-2, "warmup_steps": 400}
+CONSTANT, FAST = {"learning_rate": 1e-3}, {"learning_rate": 1e-2}
+RISING = {"learning_rate": 8e-2, "warmup_steps": 400}
 _WINDOW = 5
 
 
@@ -87,26 +89,25 @@ def fall_of(successes: Sequence[float]) -> int | None:
 
 def rows(walker: Path, out: Path, seeds: int, iterations: int) -> Iterator[str]:
     """Yield a row of the table for each run."""
-    for name, optimiser in (("1e-3", CONSTANT), ("rising", RISING)):
+    for name, optimiser in (("1e-3", CONSTANT), ("1e-2", FAST), ("rising", RISING)):
         for seed in range(seeds):
             recipe = recipe_of(settings(optimiser, seed, iterations), "the benchmark")
             run = train(recipe, walker, out / f"{name}-{seed}")
             warnings = list(run.lines("warnings.jsonl"))
             successes = [line["rollout/success"] for line in run.lines("metrics.jsonl")]
-            first = {kind: _first(warnings, kind) for kind in ("early", "confirmed")}
-            yield (
-                f"| {name} | {seed} | {fmean(successes[:_WINDOW]):.2f} "
-                f"| {fmean(successes[-_WINDOW:]):.2f} | {_shown(first['early'])} "
-                f"| {_shown(first['confirmed'])} | {_shown(fall_of(successes))} |"
-            )
+            first = [_find_first(warnings, kind) for kind in ("early", "confirmed")]
+            first += [_find_first(warnings, "drift", metric) for metric in BOUNDS]
+            ends = (fmean(successes[:_WINDOW]), fmean(successes[-_WINDOW:]))
+            numbers = ("" if n is None else str(n) for n in (*first, fall_of(successes)))
+            yield f"| {name} | {seed} | {' | '.join((*map('{:.2f}'.format, ends), *numbers))} |"
 
 
-def _first(warnings: Sequence[dict[str, Any]], kind: str) -> int | None:
-    return next((one["iteration"] for one in warnings if one["kind"] == kind), None)
-
-
-def _shown(number: int | None) -> str:
-    return "" if number is None else str(number)
+def _find_first(
+    warnings: Sequence[dict[str, Any]], kind: str, metric: str | None = None
+) -> int | None:
+    """Return the iteration of the first warning of a kind, and of a metric if one is given."""
+    found = (one for one in warnings if one["kind"] == kind)
+    return next((one["iteration"] for one in found if metric in (None, *one["signals"])), None)
 
 
 def main() -> None:
@@ -115,8 +116,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--iterations", type=int, default=90)
     given = parser.parse_args()
-    print("| learning rate | seed | success at first | at last | early | confirmed | fall |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
+    heads = ("learning rate", "seed", "success at first", "at last", "early", "confirmed")
+    heads = (*heads, *BOUNDS, "fall")
+    print(f"| {' | '.join(heads)} |")
+    print(f"|{' --- |' * len(heads)}")
     with tempfile.TemporaryDirectory() as folder:
         walker = make_walker(Path(folder))
         for row in rows(walker, Path(folder), given.seeds, given.iterations):

@@ -23,7 +23,7 @@ _POINTS = 0.05
 
 
 @dataclass(frozen=True)
-class _Bound:
+class Bound:
     """A rise to warn of.
 
     Attributes:
@@ -41,20 +41,21 @@ class _Bound:
     is_bad: bool = False
 
 
-_BOUNDS = {
-    "policy/entropy": _Bound(
+BOUNDS = {
+    "policy/entropy": Bound(
         "the entropy", "lower optimiser.learning_rate or loss.entropy", share=0.35
     ),
-    "rollout/answer_tokens": _Bound(
+    "rollout/answer_tokens": Bound(
         "the length of an answer in tokens", "read recorded rollouts", share=0.5
     ),
-    "rollout/cut": _Bound(
+    "rollout/cut": Bound(
         "the fraction of answers cut at rollouts.max_tokens",
         "raise rollouts.max_tokens or set shaping.overlong_buffer",
         least=0.1,
         is_bad=True,
     ),
 }
+"""The rises to warn of, by metric."""
 
 
 class DriftMonitor:
@@ -63,11 +64,14 @@ class DriftMonitor:
     Args:
         window: Iterations of a moving median.
         start: Held-out metrics of the initial model.
+        bounds: The rises to warn of, by metric.
     """
 
-    def __init__(self, window: int, start: Mapping[str, float]) -> None:
+    def __init__(
+        self, window: int, start: Mapping[str, float], bounds: Mapping[str, Bound] = BOUNDS
+    ) -> None:
         self._reward = MovingMedian(window)
-        self._rises = {name: _Rise(window, bound) for name, bound in _BOUNDS.items()}
+        self._rises = {name: _Rise(window, bound) for name, bound in bounds.items()}
         self._held_out = _HeldOut()
         self._held_out.take("the model that training began with", start)
 
@@ -100,7 +104,7 @@ def find_drift(
 class _Rise:
     """Detects a rise of a metric above its lowest level, until half of it is gone."""
 
-    def __init__(self, window: int, bound: _Bound) -> None:
+    def __init__(self, window: int, bound: Bound) -> None:
         self._bound = bound
         self._metric = MovingMedian(window)
         self._lowest, self._highest, self._reward = math.inf, -math.inf, math.nan
