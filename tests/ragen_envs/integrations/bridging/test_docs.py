@@ -1,5 +1,9 @@
-"""What the page of the trainers shows is what happens; trl/test_trainer runs the trainer itself."""
+"""The table of the bridges, and what the page of the trainers shows.
 
+trl/test_trainer runs the trainer itself.
+"""
+
+import pkgutil
 import re
 import subprocess
 import sys
@@ -7,8 +11,35 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[4] / "docs" / "trainers.md").read_text(encoding="utf-8")
+from tests.ragen_envs.integrations.bridging import players as players_of_bridges
+
+ROOT = Path(__file__).parents[4]
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "trainers.md").read_text(encoding="utf-8")
+ROWS = re.findall(
+    r"^\| \[(.*?)\]\((\S+)#(\S+)\) \| `(\S+)` (\S+) \|",
+    (DOCS / "bridges.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+"""Each ecosystem with the page and section of its example, its distribution and version."""
 EXAMPLES = re.findall(r"```python\n([^`]*)```\n\n```\n([^`]*)```", PAGE)
+
+
+def test_every_bridge_has_a_row():
+    players = {module.name for module in pkgutil.iter_modules(players_of_bridges.__path__)}
+    assert players - {"vector"} <= {name.lower().replace(" ", "_") for name, *_ in ROWS}
+
+
+@pytest.mark.parametrize(("name", "page", "section", "package", "version"), ROWS)
+def test_a_row_has_the_version_of_the_tests_and_an_example(name, page, section, package, version):
+    pins = "\n".join(path.read_text() for path in ROOT.glob("constraints*.txt"))
+    assert f"\n{package}=={version}\n" in pins
+    text = (DOCS / page).read_text(encoding="utf-8")
+    sections = {
+        re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-"): body
+        for heading, body in re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", text, re.MULTILINE)
+    }
+    assert "```" in sections[section]
 
 
 def test_every_example_but_the_trainers_shows_what_it_prints():

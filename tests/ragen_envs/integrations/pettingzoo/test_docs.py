@@ -7,15 +7,12 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[4] / "docs" / "bridges.md"
-SECTION = re.search(
-    r"\n## PettingZoo\n(.*?)(?=\n## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL
-)[1]
-EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", SECTION, re.DOTALL)
+PAGE = (Path(__file__).parents[4] / "docs" / "pettingzoo.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_there_is_one_example_for_each_mode():
-    assert len(EXAMPLES) == SECTION.count("```python") == 3
+    assert len(EXAMPLES) == PAGE.count("```python") == 3
 
 
 @pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["shared", "duel", "questions"])

@@ -12,14 +12,8 @@ from gymnasium.error import Error
 from ragen_envs.integrations.textarena import SINGLE_PLAYER
 
 DOCS = Path(__file__).parents[4] / "docs"
-PAGE = "\n".join(
-    (DOCS / name).read_text(encoding="utf-8") for name in ("bridges.md", "reference/textarena.md")
-)
-EXAMPLES = [
-    (code, shown)
-    for code, shown in re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
-    if "textarena" in code
-]
+PAGE = (DOCS / "reference" / "textarena.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", PAGE, re.DOTALL)
 FAILURES = {
     "needs NLTK data": "nltk.downloader",
     "needs OPENROUTER_API_KEY, or `gamemaster=`": "OPENROUTER_API_KEY",
