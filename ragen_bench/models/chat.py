@@ -18,6 +18,7 @@ from ragen_bench.models.chat_messages import (
     NO_FUNCTIONS,
     RefusedConversationError,
     settle,
+    to_parts,
     with_tool_calls,
 )
 from ragen_bench.models.days import CLOCK, format_day, today
@@ -163,7 +164,7 @@ class Chat:
         functions: Sequence[JsonObject] = (),
         opens: bool = True,
     ) -> str:
-        shown = [_to_parts(message) if self.has_parts else message for message in messages]
+        shown = [to_parts(message) if self.has_parts else message for message in messages]
         tools = list(functions) or None
         try:
             if not _is_jinja(self.tokenizer):
@@ -238,11 +239,6 @@ def _describes_functions(chat: Chat, plain: str) -> bool:
         return offering.render(sample_conversation(), [make_function("look")]) != plain
     except RefusedConversationError:
         return False
-
-
-def _to_parts(message: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a message whose text is a part of its content."""
-    return {**message, "content": [{"type": "text", "text": message["content"] or ""}]}
 
 
 def _has_system(text: str) -> bool:

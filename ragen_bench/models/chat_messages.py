@@ -59,6 +59,11 @@ def to_content_parts(messages: Sequence[Message]) -> list[JsonObject]:
     return converted
 
 
+def to_parts(message: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a message whose text is a part of its content."""
+    return {**message, "content": [{"type": "text", "text": message["content"] or ""}]}
+
+
 def replace_surrogates(part: Any) -> Any:
     """Return a message without lone surrogates, which responses may hold and UTF-8 does not."""
     if isinstance(part, Mapping):

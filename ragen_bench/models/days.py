@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from datetime import datetime
 
@@ -12,7 +10,6 @@ from ragen_bench.json_types import JsonObject
 
 CLOCK = "strftime_now"
 """The function by which templates read the date."""
-_DATE = re.compile(rf"{CLOCK}\(\s*(['\"])(.*?)\1\s*\)")
 
 
 def today() -> str:
@@ -31,12 +28,6 @@ def is_day(day: object) -> bool:
 def format_day(day: str) -> Callable[[str], str]:
     """Return the clock of a template on a day in ISO format, at midnight."""
     return datetime.fromisoformat(day).strftime
-
-
-def write_day(template: str, day: str) -> str:
-    """Return a template that writes a day where it would ask for today's."""
-    write = format_day(day)
-    return _DATE.sub(lambda call: json.dumps(write(call[2])), template)
 
 
 def read_day(identity: JsonObject) -> str | None:

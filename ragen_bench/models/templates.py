@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -110,15 +109,6 @@ def render(template: str, variables: Mapping[str, Any], day: str) -> str:
         raise RefusedConversationError(content["error"])
     text: str = content["text"]
     return text
-
-
-def check_limits(template: str, variables: Mapping[str, Any], day: str) -> None:
-    """Raise TemplateLimitError for a template that another engine could not render within limits.
-
-    Other errors are ignored, since engines differ in what they know of Jinja.
-    """
-    with suppress(RefusedConversationError):
-        render(template, variables, day)
 
 
 def _start() -> subprocess.Popen[bytes]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,22 +70,22 @@ async def look(client: openai.AsyncOpenAI, address: str, body: JsonObject | None
 
 
 async def read_template(
-    client: openai.AsyncOpenAI, url: str, marks: ThinkingMarks | None
+    show: Callable[[str, JsonObject | None], Awaitable[Any]], marks: ThinkingMarks | None
 ) -> ServedTemplate | None:
     """Return what a server shows of its template; None if it shows none, or no marks of thoughts.
 
-    `marks` are those that the user gives, or None.
+    Args:
+        show: What the server shows at a path next to its API; see `look`.
+        marks: Those that the user gives, or None.
     """
-    root = find_root(url)
 
     async def render(messages: Sequence[Message]) -> str:
-        shown = await look(client, f"{root}/apply-template", {"messages": messages})
-        return str(shown["prompt"])
+        return str((await show("apply-template", {"messages": list(messages)}))["prompt"])
 
     asked: Message = {"role": "user", "content": "-"}
     conversation = [*opening("think"), asked]
     try:
-        shown = await look(client, f"{root}/props")
+        shown = await show("props", None)
         template, end = str(shown["chat_template"]), str(shown.get("eos_token") or "")
         found = marks or find_marks(template)
         if found == THINK and not THINK.occur_in(template):

@@ -120,16 +120,19 @@ class OpenAIModel(ServerModel):
             return 0
         switches = {n: self.extra[n] for n in ("chat_template_kwargs",) if n in self.extra}
         body = {"model": self._name, "messages": messages, **switches}
-        address = f"{find_root(self.url)}/{path}"
         try:
-            return len((await look(self._client, address, body))[field])
+            return len((await self.show(path, body))[field])
         except UNSHOWN:
             return 0
+
+    async def show(self, path: str, body: JsonObject | None = None) -> Any:
+        """Return what the server shows next to its API; see `look`."""
+        return await look(self._client, f"{find_root(self.url)}/{path}", body)
 
     def _entry_with_template(self) -> JsonObject:
         entry = self._known_entry()
         if not self._template_is_read and entry.get("owned_by") == "llamacpp":
-            template = self._loop.run(read_template(self._client, self.url, self.template.marks))
+            template = self._loop.run(read_template(self.show, self.template.marks))
             self.template = template or self.template
         self._template_is_read = True
         return entry

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import json
 import mmap
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
@@ -22,10 +25,9 @@ from ragen_bench.models.base import Engine, Message, Sampling
 from ragen_bench.models.call_forms import learn_form, make_function
 from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.chat_messages import NO_FUNCTIONS, RefusedConversationError
-from ragen_bench.models.days import CLOCK, read_day, today, write_day
+from ragen_bench.models.days import CLOCK, read_day, today
 from ragen_bench.models.gguf.metadata import MAGIC, find_parts, read_metadata
-from ragen_bench.models.prompt import opening
-from ragen_bench.models.templates import check_limits
+from ragen_bench.models.gguf.template import ECHO, FileTemplate, make_template
 from ragen_bench.reading import open_file
 
 # OpenMP reads it when llama.cpp is loaded. Threads that spin while they wait for each other take
@@ -36,6 +38,7 @@ try:
     import httpx
     import xllamacpp
 
+    from ragen_bench.models.api.errors import RefusedRequestError, RetryableError
     from ragen_bench.models.api.options import ServerOptions
     from ragen_bench.models.api.server_model import OpenAIModel
     from ragen_bench.models.thinking_marks import MARKS, THINK, parse_marks
@@ -46,10 +49,6 @@ CONTEXT = 16384
 """Context length in tokens, or that of the model if it is shorter."""
 _NAME = "gguf"
 _BLOCK = 1 << 20
-_VARIABLES = {
-    **{"bos_token": "<s>", "eos_token": "</s>", "add_generation_prompt": True},
-    "enable_thinking": True,
-}
 _MARK = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 """What may be a token that llama.cpp leaves out of a text."""
 _SECONDS_A_DAY = 86400.0
@@ -79,46 +78,34 @@ class GGUFModel:
             if content.read(len(MAGIC)) != MAGIC:
                 raise UserError(f"{str(file)!r} is not a GGUF file")
             with mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as data:
-                self._templates, parts = read_metadata(file, data)
+                templates, parts = read_metadata(file, data)
                 # Without one, llama.cpp would silently use the template of another model.
-                if not self._templates:
+                if not templates:
                     raise UserError(
                         f"{str(file)!r} has no chat template; evaluate an instruction-tuned model"
                     )
-                self._template = self._templates.get("tokenizer.chat_template", "")
                 self._marks = thinking_marks or _find_marks(data)
         self._parts = find_parts(file, parts)
-        sample = [*opening("think"), {"role": "user", "content": "-"}]
-        _check_templates(self._templates.values(), sample, ())
-        self._threads = threads
-        self._start(today())
-
-    def _start(self, day: str) -> None:
-        """Start the server, with a template that writes this date."""
-        self._day = day
-        template = write_day(self._template, day) if CLOCK in self._template else ""
         key = secrets.token_hex()
         # Marks of thoughts may be special tokens, which llama.cpp leaves out of the text.
         special = parse_marks(self._marks) != THINK
-        self._server = _start_server(self._file, key, self._threads, special, template)
+        self._server = _start_server(self._file, key, threads, special)
         url = f"{self._server.listening_address}/v1"
         options = ServerOptions(base_url=url, concurrency=1, timeout=_SECONDS_A_DAY, retries=0)
         self._model = _ServedModel(_NAME, options, key, self._marks)
-        self._model.templates = tuple(self._templates.values())
         self._model.prints_tokens = special
+        tokens = self._model.read_tokens()
+        self._model.file_template = make_template(str(file), templates, tokens, today())
 
     @property
     def notes(self) -> list[str]:
         """Notes for the user on how the model is asked."""
-        moving = f"{CLOCK}(" in write_day(self._template, self._day)
-        note = "the chat template writes the date in a way that a run cannot fix; finish it today"
-        return [*([note] if moving else []), *self._model.notes]
+        return self._model.notes
 
     def resume(self, identity: JsonObject) -> None:
         """Ask as a recorded run did, on its date."""
-        day = read_day(identity)
-        if day and day != self._day:
-            self._start(day)
+        template = self._model.file_template
+        self._model.file_template = replace(template, day=read_day(identity) or template.day)
         self._model.resume(identity)
 
     def identity(self) -> JsonObject:
@@ -128,12 +115,12 @@ class GGUFModel:
             with part.open("rb") as content:
                 while block := content.read(_BLOCK):
                     digest.update(block)
-        served = self._model.identity()
+        served, template = self._model.identity(), self._model.file_template
         return {
             "fingerprint": digest.hexdigest()[:16],
             "context": self._model.context,
             "engine": f"xllamacpp {importlib.metadata.version('xllamacpp')}",
-            **({"date": self._day} if CLOCK in self._template else {}),
+            **({"date": template.day} if CLOCK in template.default else {}),
             **{name: value for name, value in served.items() if name == "system_message"},
             **self._model.template.thinking.identity(),
         }
@@ -150,20 +137,38 @@ class GGUFModel:
 class _ServedModel(OpenAIModel):
     """The model on the server in this process, whose responses are texts in its own form.
 
-    With `prints_tokens`, special tokens are in them.
+    Conversations are rendered here by `file_template`. With `prints_tokens`, special tokens are
+    in the responses.
     """
 
     prints_tokens = False
-    templates: tuple[str, ...] = ()
+    file_template: FileTemplate
 
     async def send(
         self, messages: Sequence[Message], settings: JsonObject, fields: JsonObject
     ) -> str:
-        """Send one request whose conversation can be rendered within limits."""
-        _check_templates(
-            self.templates, messages, settings.get("tools") or fields.get("tools") or ()
-        )
-        return await super().send(messages, settings, fields)
+        """Send the text of a conversation."""
+        functions = settings.get("tools", ())
+        shown: Sequence[Mapping[str, Any]] = messages
+        if functions and not self.call_form.as_json:
+            shown = [_read_arguments(message) for message in messages]
+        try:
+            text = self.file_template.render(shown, functions)
+        except RefusedConversationError as error:
+            raise RefusedRequestError(str(error)) from error
+        plain = {n: value for n, value in settings.items() if n not in ("tools", "tool_choice")}
+        return await super().send([{"role": "user", "content": text}], plain, fields)
+
+    async def show(self, path: str, body: JsonObject | None = None) -> Any:
+        """Return what the server would show of the file's template."""
+        if path == "props":
+            return {"chat_template": self.file_template.default, **self.file_template.tokens}
+        if path != "apply-template" or body is None:
+            return await super().show(path, body)
+        try:
+            return {"prompt": self.file_template.render(body["messages"])}
+        except RefusedConversationError as error:
+            raise RetryableError(str(error)) from error
 
     @cached_property
     def call_form(self) -> CallForm:
@@ -177,27 +182,44 @@ class _ServedModel(OpenAIModel):
             "the model's chat template does not show calls; remove --format tools", exit_code=1
         )
 
+    def read_tokens(self) -> dict[str, str]:
+        """Return the variables of templates that are tokens of the model."""
+        shown = self._ask_server("props")
+        return {name: str(shown.get(name) or "") for name in ("bos_token", "eos_token")}
+
     def _render(self, messages: Sequence[JsonObject], functions: Sequence[JsonObject]) -> str:
-        _check_templates(self.templates, messages, functions)
-        body = {"messages": list(messages), **({"tools": list(functions)} if functions else {})}
-        text = str(self._post("apply-template", body)["prompt"])
+        """Return a conversation as a response would show it."""
+        text = self.file_template.render(messages, functions)
         for mark in set(_MARK.findall(text)):
             read, plain = (
-                self._post("tokenize", {"content": mark, "parse_special": special})["tokens"]
+                self._ask_server("tokenize", {"content": mark, "parse_special": special})["tokens"]
                 for special in (True, False)
             )
             is_printed = self.prints_tokens or read == plain
             text = text if is_printed else text.replace(mark, "")
         return text
 
-    def _post(self, path: str, body: JsonObject) -> JsonObject:
-        address = f"{self.url.removesuffix('/v1')}/{path}"
-        headers = {"Authorization": f"Bearer {self.key.text}"}
-        reply = httpx.post(address, json=body, headers=headers, timeout=self.options.timeout)
-        content: JsonObject = reply.json()
-        if reply.is_error:
-            raise RefusedConversationError(str(content.get("error"))[:200])
+    def _ask_server(self, path: str, body: JsonObject | None = None) -> JsonObject:
+        reply = httpx.request(
+            "POST" if body else "GET",
+            f"{self.url.removesuffix('/v1')}/{path}",
+            json=body,
+            headers={"Authorization": f"Bearer {self.key.text}"},
+            timeout=self.options.timeout,
+        )
+        content: JsonObject = reply.raise_for_status().json()
         return content
+
+
+def _read_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a message with the arguments of its calls as objects."""
+    if not (calls := message.get("tool_calls")):
+        return message
+    functions = [call["function"] for call in calls]
+    read = [{**one, "arguments": json.loads(one["arguments"])} for one in functions]
+    both = zip(calls, read, strict=True)
+    called = [{**call, "function": function} for call, function in both]
+    return {**message, "content": message["content"] or "", "tool_calls": called}
 
 
 def _find_marks(data: mmap.mmap) -> str:
@@ -209,26 +231,12 @@ def _find_marks(data: mmap.mmap) -> str:
     return THINK.name
 
 
-def _check_templates(
-    templates: Iterable[str],
-    messages: Sequence[Mapping[str, object]],
-    functions: Sequence[JsonObject],
-) -> None:
-    """Raise TemplateLimitError if llama.cpp, which has no limits, could not render these."""
-    shown = {"messages": list(messages), "tools": list(functions) or None}
-    for template in templates:
-        check_limits(template, {**_VARIABLES, **shown}, today())
-
-
-def _start_server(
-    file: Path, key: str, threads: int | None, special: bool, template: str = ""
-) -> xllamacpp.Server:
+def _start_server(file: Path, key: str, threads: int | None, special: bool) -> xllamacpp.Server:
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
     params.model_alias = {_NAME}
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
-    if template:
-        params.chat_template = template
+    params.chat_template, params.use_jinja = ECHO, True
     params.ui = params.endpoint_slots = False
     params.n_ctx, params.n_parallel, params.cache_prompt = CONTEXT, 1, False
     params.warmup, params.verbosity, params.special = False, -1, special

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import gymnasium
 import pytest
-import xllamacpp
 
 from ragen_bench.episodes.evaluation import Evaluation, play_run
 from ragen_bench.errors import UserError
 from ragen_bench.models import Request, ask_all, resolve
-from ragen_bench.models.days import write_day
 from ragen_bench.models.gguf import model as model_module
 from ragen_bench.models.gguf.model import GGUFModel
+from ragen_bench.models.gguf.template import ECHO
 from ragen_bench.models.prompt import conversation
 from ragen_envs.core.tool_calls import Call, as_text
 from tests.ragen_bench.cli.command import run
@@ -78,7 +77,7 @@ def test_the_date_of_a_template_is_that_of_the_run(monkeypatch):
     user = [{"role": "user", "content": "Go"}]
     read = model_module.read_metadata
     texts = []
-    clock = "{{ strftime_now('%d %b') }} {{ strftime_now(\"%Y\") }};"
+    clock = "{% set form = '%d %b' %}{{ strftime_now(form) }} {{ strftime_now(\"%Y\") }};"
 
     def read_dated(file, data):
         templates, parts = read(file, data)
@@ -96,7 +95,24 @@ def test_the_date_of_a_template_is_that_of_the_run(monkeypatch):
     assert [text.partition(";")[0] for text in texts] == ["03 Feb 2031", "04 Feb 2031"]
     assert texts[0].partition(";")[2] == texts[1].partition(";")[2]
     assert "user\nGo" in texts[0]
-    assert write_day("{{ strftime_now(form) }}", "2031-02-03") == "{{ strftime_now(form) }}"
+
+
+def test_llama_cpp_never_reads_the_template(gguf, tmp_path):
+    """The file's template is one that llama.cpp cannot read."""
+    content = llama.gguf_file().read_bytes()
+    shown = gguf._model.file_template.default.encode()
+    template = b"{{ 'Say:' | center(6) }}{{ messages[0].content | urlize }}"
+    file = tmp_path / "model.gguf"
+    assert content.count(shown) == 1
+    comment = b"{#" + b" " * (len(shown) - len(template) - 4) + b"#}"
+    file.write_bytes(content.replace(shown, comment + template))
+    model = GGUFModel(str(file), threads=1)
+    assert model._model._ask_server("props")["chat_template"] == ECHO
+    [answer] = ask_all(model, REQUESTS[:1], GREEDY)
+    text = model._model.file_template.render(REQUESTS[0].messages)
+    assert text == " Say: Name a colour."
+    tokens = model._model._ask_server("tokenize", {"content": text, "add_special": True})["tokens"]
+    assert answer.prompt_tokens == len(tokens)
 
 
 def test_the_server_refuses_other_keys(gguf):
@@ -140,15 +156,11 @@ def calling(request):
     """The bundled model with the chat template of a family."""
     template = (Path(__file__).parent / f"families/{request.param}.jinja").read_text()
 
-    def with_template():
-        params = made()
-        params.chat_template, params.use_jinja = template, True
-        return params
-
-    made = xllamacpp.CommonParams
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(xllamacpp, "CommonParams", with_template)
-        yield FAMILIES[request.param], GGUFModel(str(llama.gguf_file()), threads=1)
+        templates = {"tokenizer.chat_template": template}
+        patch.setattr(model_module, "read_metadata", lambda *_: (templates, 1))
+        model = GGUFModel(str(llama.gguf_file()), threads=1)
+    return FAMILIES[request.param], model
 
 
 def test_calls_are_read_in_the_form_of_the_template(calling):

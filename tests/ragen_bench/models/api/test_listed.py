@@ -7,7 +7,7 @@ import openai
 import pytest
 
 from ragen_bench.cli import main
-from ragen_bench.models.api.served_template import read_template
+from ragen_bench.models.api.served_template import look, read_template
 from ragen_bench.models.listed import comparable, describe_entry, keep_listed, read_context
 
 from . import hosted
@@ -108,4 +108,8 @@ def test_a_template_in_deep_json_is_not_shown():
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
     with replying(head % len(deep) + deep) as server:
         client = openai.AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0)
-        assert asyncio.run(read_template(client, server.url, None)) is None
+
+        def show(path, body):
+            return look(client, f"{server.url}/{path}", body)
+
+        assert asyncio.run(read_template(show, None)) is None
