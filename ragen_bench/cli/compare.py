@@ -100,23 +100,21 @@ class Compare(JsonOptions, ThirdPartyOptions, Command):
 
 def _print_comparison(console: Console, compared: JsonObject) -> None:
     from ragen_bench.people import describe_people
-    from ragen_bench.scores.compare import collect_notes
+    from ragen_bench.scores.compare import collect_notes, describe_close
 
-    if len(compared["runs"]) > 2:
-        runs = [(run["name"], run) for run in compared["runs"]]
-        table, notes = comparisons_table(compared), collect_notes(compared)
-    else:
-        pair = compared["comparisons"][0]
-        runs = [("A", pair["a"]), ("B", pair["b"])]
-        table, notes = comparison_table(pair), pair["notes"]
-    for letter, run in runs:
+    for run in compared["runs"]:
         model = visible(run["model"]) + describe_people(run.get("people", 0))
-        console.print(f"{letter}  {model}, {run['run']}", soft_wrap=True)
-    console.print(table)
+        console.print(f"{run['name']}  {model}, {run['run']}", soft_wrap=True)
+    pair = compared["comparisons"][0]
+    console.print(
+        comparisons_table(compared) if len(compared["runs"]) > 2 else comparison_table(pair)
+    )
+    close = describe_close(compared)
+    notes = [*([close] if close else []), *(f"Note: {one}" for one in collect_notes(compared))]
     for number, note in enumerate(notes[:_NOTES], 1):
         is_cut = number == _NOTES < len(notes)
         more = f" ({len(notes) - _NOTES} more: --html FILE, --json)" if is_cut else ""
-        console.print(f"Note: {visible(note)}{more}", soft_wrap=True)
+        console.print(f"{visible(note)}{more}", soft_wrap=True)
 
 
 def comparison_table(differences: JsonObject) -> MetricsTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from string import ascii_uppercase
 from typing import NamedTuple
@@ -15,8 +15,20 @@ from ragen_bench.people import count_people, is_human
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import RunConfig
 from ragen_bench.runs.specification import spec_hash
-from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
-from ragen_bench.scores.differences import Sample, Samples, Scale, make_row, mean_row
+from ragen_bench.scores.baselines import (
+    compute_baseline,
+    compute_floor_and_ceiling,
+    is_close_to_blind,
+)
+from ragen_bench.scores.differences import (
+    Common,
+    Sample,
+    Samples,
+    Scale,
+    find_lowest_success,
+    make_row,
+    mean_row,
+)
 from ragen_bench.scores.efficiency import EfficiencyMeter
 from ragen_envs.core.sealed import SealedKeyError, open_key
 
@@ -87,10 +99,10 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
     and `b`, the two runs; `notes`, caveats in one line each; `envs`, for each environment the
     number of common `instances`, the difference in `success` and `normalised` score with its
     interval (None if unknown), in `return` where there is no success, and the number of instances
-    on which each run was ahead (None if the numbers of samples differ), and the success of the
-    `blind` script where the game has one; `suite`, the means over
-    environments. Each difference has `detectable`, the difference that such runs detect with 80 %
-    power, None without spread.
+    on which each run was ahead (None if the numbers of samples differ), and where the game has a
+    `blind` script its success and which of `a` and `b` are `close` to it, see
+    `is_close_to_blind`; `suite`, the means over environments. Each difference has `detectable`,
+    the difference that such runs detect with 80 % power, None without spread.
 
     A UserError is raised if the number of runs is wrong, or two runs are not comparable or have no
     common finished instance.
@@ -142,8 +154,9 @@ def _compare(
         if common := sorted(of_a.keys() & of_b.keys()):
             scale, problem = find_scale(env.id, env.spec_hash, tuple(common))
             notes += [problem] if problem else []
-            blind = _find_blind(config, env.id, tuple(common)) if scale else None
             side_a, side_b = ([samples[i] for i in common] for samples in (of_a, of_b))
+            played = {"a": side_a, "b": side_b}
+            blind = _find_blind(config, env.id, tuple(common), played) if scale else None
             rows.append(make_row(env.id, side_a, side_b, scale, blind))
     if not rows:
         raise UserError(f"no instance is finished in both {a.run.path} and {b.run.path}", 1)
@@ -228,12 +241,41 @@ def _find_scale(
     return (floor, ceiling), ""
 
 
-def _find_blind(config: RunConfig, env: str, common: tuple[int, ...]) -> JsonObject | None:
-    """Return the success of the blind script on the common instances, None where it has none."""
-    found = compute_baseline("blind", env, config.split, common, draw=config.draw_key)
-    if found is None or found["success"] is None:
+def _find_blind(
+    config: RunConfig, env: str, common: tuple[int, ...], played: Mapping[str, Common]
+) -> JsonObject | None:
+    """Return the success of the blind script on the common instances, None where it has none.
+
+    `played` has the episodes of both sides, those close to it are in the result.
+    """
+    where = env, config.split, common
+    blind = compute_baseline("blind", *where, draw=config.draw_key)
+    if blind is None or blind["success"] is None:
         return None
-    return {name: found[name] for name in ("success", "success_interval")}
+    random = compute_baseline("random", *where, draw=config.draw_key)
+    players = blind["success"], random["success"] if random else 0.0
+    lowest = {side: find_lowest_success(samples) for side, samples in played.items()}
+    close = [side for side, low in lowest.items() if is_close_to_blind(low, *players)]
+    return {**{name: blind[name] for name in ("success", "success_interval")}, "close": close}
+
+
+def describe_close(compared: JsonObject) -> str:
+    """Return the runs that are not shown to be above blind players, and where, or ""."""
+    close: dict[str, dict[str, None]] = {}
+    envs = set()
+    for run, differences in zip(compared["runs"][1:], compared["comparisons"], strict=True):
+        names = {"a": "A", "b": run["name"]}
+        for row in differences["envs"]:
+            envs.add(row["env"])
+            for side in row.get("blind", {}).get("close", ()):
+                close.setdefault(names[side], {})[row["env"]] = None
+    letters: dict[str, list[str]] = {}
+    for letter in sorted(close):
+        listed = ", ".join(env.rpartition("/")[2] for env in close[letter])
+        where = "everywhere" if len(close[letter]) == len(envs) else f"in {listed}"
+        letters.setdefault(where, []).append(letter)
+    found = "; ".join(f"{', '.join(names)} {where}" for where, names in letters.items())
+    return found and f"Not shown to be above random or blind: {found}"
 
 
 def has_mean(differences: JsonObject) -> bool:

@@ -12,6 +12,7 @@ from ragen_bench.statistics import (
     compare_paired,
     detectable_from,
     mean,
+    mean_estimate,
     mean_of,
     normalise,
     widen,
@@ -73,6 +74,15 @@ def make_row(
         **({"blind": blind} if blind else {}),
         **_compare_effort(a, b),
     }
+
+
+def find_lowest_success(instances: Common) -> float:
+    """Return the lower bound of the interval of a run's success."""
+    by_person: dict[str, list[float]] = {}
+    for sample in (sample for samples in instances for sample in samples):
+        by_person.setdefault(sample.player, []).append(sample.success or 0)
+    clusters = [[sample.success or 0 for sample in samples] for samples in instances]
+    return mean_estimate(clusters, list(by_person.values())).interval[0]
 
 
 def _compare_effort(a: Common, b: Common) -> JsonObject:

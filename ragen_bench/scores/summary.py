@@ -16,7 +16,7 @@ from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.faults import count_causes
 from ragen_bench.runs.json_lines import read_whole
 from ragen_bench.runs.schema import ChosenEnv, EpisodeRecord, Key, RunConfig
-from ragen_bench.scores.baselines import compute_baseline
+from ragen_bench.scores.baselines import compute_baseline, is_close_to_blind
 from ragen_bench.scores.cost import Prices, compute_cost
 from ragen_bench.scores.drops import compute_drops
 from ragen_bench.scores.efficiency import EfficiencyMeter, SolvedEpisode, compute_efficiency
@@ -185,18 +185,15 @@ def _row(
 
 
 def find_close_to_blind(summary: JsonObject) -> list[str]:
-    """Return the environments whose success is not above that of a player that reads nothing.
-
-    The success of the blind script, or of the random player, is in the interval of the model's, or
-    above it. Where actions have other names in each instance, as in Bandit, no script does as well
-    as the random player.
-    """
+    """Return the environments whose success is not above a blind one, see `is_close_to_blind`."""
     return [
         row["env"]
         for row in summary["envs"]
         if "blind" in row
         and row["success"] is not None
-        and max(row["blind"]["success"], row["random"]["success"]) >= row["success_interval"][0]
+        and is_close_to_blind(
+            row["success_interval"][0], row["blind"]["success"], row["random"]["success"]
+        )
     ]
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.formats import short
 from ragen_bench.pages.rendering import page_environment
-from ragen_bench.scores.compare import MEAN, collect_notes, group_by_environment
+from ragen_bench.scores.compare import (
+    MEAN,
+    collect_notes,
+    describe_close,
+    group_by_environment,
+)
 
 
 def render_comparison(compared: JsonObject, home: str | None = None) -> str:
@@ -20,6 +25,7 @@ def render_comparison(compared: JsonObject, home: str | None = None) -> str:
             for env, rows in group_by_environment(compared).items()
         ],
         notes=collect_notes(compared),
+        close=describe_close(compared),
         home=home,
     )
 

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.leaderboard.schema import Amount, Figure, Interval, read_as
 from ragen_bench.runs.schema import Count, Positive, RunConfig, Text
-from ragen_bench.scores.baselines import compute_baseline
+from ragen_bench.scores.baselines import compute_baseline, is_close_to_blind
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ class Row:
 
     @property
     def is_close_to_blind(self) -> bool:
-        """Whether success is not above that of a blind player, see `find_close_to_blind`."""
-        if self.blind is None:
-            return False
-        return max(self.blind.success, self.random.success) >= self.success_interval[0]
+        """Whether success is not above that of a blind player."""
+        return self.blind is not None and is_close_to_blind(
+            self.success_interval[0], self.blind.success, self.random.success
+        )
 
 
 @dataclass(frozen=True)

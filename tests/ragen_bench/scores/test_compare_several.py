@@ -5,10 +5,10 @@ from statistics import fmean
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_bench.scores.compare import compare_with_first
+from ragen_bench.scores.compare import compare_with_first, describe_close
 from tests.ragen_bench.scores.pairs import compare
 
-from .compared import SOKOBAN, cut, means
+from .compared import LAKE, SOKOBAN, cut, means
 
 pytestmark = pytest.mark.xdist_group("compare")  # its runs are made once
 
@@ -31,6 +31,21 @@ def test_each_run_is_compared_with_the_first(random_run, oracle_run, other_seed)
         ("B", "oracle", 84),
         ("C", "random", 56),
     ]
+
+
+def test_runs_that_are_not_above_blind_players_are_named(random_run, oracle_run, other_seed):
+    found = compare_with_first([oracle_run, random_run, other_seed])
+    for differences in found["comparisons"]:
+        for row in differences["envs"]:
+            assert row["blind"]["close"] == ["b"]
+            if row["env"] == LAKE:
+                row["blind"]["close"] = ["a"]
+    assert describe_close(found) == (
+        "Not shown to be above random or blind: A in FrozenLake-v0; B, C in Bandit-v0, Sokoban-v0"
+    )
+    found = compare_with_first([random_run, oracle_run])
+    assert describe_close(found) == "Not shown to be above random or blind: A everywhere"
+    assert describe_close(compare_with_first([oracle_run, oracle_run])) == ""
 
 
 def test_a_third_run_goes_by_its_letter(random_run, changed):

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from playwright.sync_api import expect
 
+from ragen_bench.pages.leaderboard.figures import Player
 from tests.ragen_bench.pages.leaderboard.conftest import SOURCE, write_pages
 from tests.ragen_bench.pages.leaderboard.entries import drawn, gallery, made, rerun
 from tests.ragen_bench.pages.looks import BACKGROUND, DARK, check_contrast
@@ -58,6 +59,19 @@ def test_an_entry_s_page_names_a_reference_player(tmp_path):
         "MinesweeperLarge-v0: the oracle is a reference player and its score is not an upper bound"
     )
     assert page.count(said) == page.count("reference player") == 1
+
+
+def test_a_score_near_the_blind_script_is_marked_in_the_ranking(tmp_path):
+    entry = made("large")
+    first, *rest = entry.figures.rows
+    (tmp_path / "marked").mkdir()
+    for blind, count in ((0.99, 1), (0.01, 0)):
+        rows = (dataclasses.replace(first, blind=Player(blind, (blind, 1.0))), *rest)
+        figures = dataclasses.replace(entry.figures, rows=rows)
+        index = write_pages(tmp_path / "marked", [dataclasses.replace(entry, figures=figures)])
+        board = index.read_text(encoding="utf-8").partition('class="legend"')[0]
+        assert board.count("°</sup>") == count
+        assert board.count("; not shown to be above random or blind") == count
 
 
 def test_drawings_are_where_the_figures_are(visit, index):
