@@ -66,6 +66,25 @@ def test_a_setting_that_does_nothing_in_the_laboratory_is_refused(setting):
         read_arm([setting, "advantage.estimator=gae"])
 
 
+def test_a_study_like_another_replaces_settings_of_the_same_name_and_whole_tables(tmp_path):
+    text = (
+        'like = "losses"\nsettings = ["updates=2", "loss.kl=0.1"]\n[task]\ngame = "multi-pull"\n'
+    )
+    base, study = read_study("losses"), read(tmp_path, text)
+    assert study.task.title == "BanditMultiPull"
+    assert base.task.title == "FrozenLake 3x3"
+    assert (study.name, study.iterations, study.claims) == ("mine", 120, base.claims)
+    changed = {"updates=2", "loss.kl=0.1"}
+    assert set(study.settings) - set(base.settings) == changed
+    assert set(base.settings) - set(study.settings) == {"updates=4", "loss.kl=0"}
+    assert len(study.settings) == len(base.settings)
+    arms = 'arms = {ppo = {}, other = {settings = ["loss.kl=1"]}}\n'
+    with pytest.raises(UserError, match="claim 1: unknown arm 'gspo'"):
+        read(tmp_path, arms + text)
+    with pytest.raises(UserError, match=r"mine\.toml: like: unknown study 'loses'.*losses"):
+        read(tmp_path, text.replace("losses", "loses"))
+
+
 def test_equal_arms_of_two_studies_have_one_hash(tmp_path):
     study = read(tmp_path, GOOD)
     other = read(tmp_path, GOOD.replace("base", "other"))

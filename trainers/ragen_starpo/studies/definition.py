@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from ragen_bench.errors import UserError, unknown
+from ragen_bench.json_types import JsonObject
 from ragen_bench.reading import read_toml
 from ragen_starpo.recipes.bounds import (
     STRICT,
@@ -34,6 +35,14 @@ GAMES: dict[str, tuple[int, ...]] = {
     "mastermind": (0,),
 }
 """The laboratory's games with the sides of their boards; 0 where there is no board."""
+_TITLES = {
+    "lake": "FrozenLake",
+    "sokoban": "Sokoban",
+    "bandit": "Bandit",
+    "bandit-rev": "BanditRev",
+    "multi-pull": "BanditMultiPull",
+    "mastermind": "Mastermind",
+}
 CURVES = (
     "success",
     "reward_deviation",
@@ -114,6 +123,11 @@ class Task:
     actions_per_turn: NonNegative = 0  # actions that an answer may name; 0 for the game's own
     skill: Skill = 0.3  # fraction of best moves of the imitated player; its other moves are random
     test: str = ""  # what the last model is tested on, such as `4x4`; empty for the task itself
+
+    @property
+    def title(self) -> str:
+        """The game's name in the suite, with the side of its board."""
+        return _TITLES[self.game] + (f" {self.size}x{self.size}" if self.size else "")
 
     def __post_init__(self) -> None:
         if self.game not in GAMES:
@@ -241,12 +255,30 @@ def read_study(name: str) -> Study:
     path = CATALOGUE / f"{name}.toml" if name in list_studies() else Path(name)
     if path.suffix != ".toml":
         raise unknown("study", name, list_studies())
-    try:
-        content = read_toml(path)
-    except OSError:
-        raise UserError(f"there is no study {path}") from None
+    content = _read_content(path)
     content.setdefault("name", path.stem)
     try:
         return _STUDY.validate_python(content)
     except ValidationError as error:
         raise UserError(f"{path}: {describe_error(Study, error)}") from None
+
+
+def _read_content(path: Path) -> JsonObject:
+    """Return a file's tables, after those of the catalogue's study that it is `like`.
+
+    Its settings replace those of the same name; any other key replaces the whole value.
+    """
+    try:
+        content = read_toml(path)
+    except OSError:
+        raise UserError(f"there is no study {path}") from None
+    if "like" not in content:
+        return content
+    like = content.pop("like")
+    if like not in list_studies():
+        raise UserError(f"{path}: like: {unknown('study', str(like), list_studies())}")
+    base = _read_content(CATALOGUE / f"{like}.toml")
+    if isinstance(own := content.get("settings", ()), list):
+        lines = [*base.get("settings", ()), *map(str, own)]
+        content["settings"] = [*{line.partition("=")[0]: line for line in lines}.values()]
+    return {**base, **content}

@@ -92,6 +92,7 @@ def _make_claim(study: Study, claim: Claim, verdict: Verdict) -> JsonObject:
     return {
         **asdict(claim),
         "study": study.name,
+        "game": study.task_of(claim.plus[0]).title,
         "verdict": verdict.word,
         "as_claimed": verdict.word == claim.says if decided else None,
         "why": verdict.why,
@@ -124,7 +125,7 @@ def render_page(results: JsonObject) -> str:
         "In the pictures a difference is divided by its δ. "
         "[All numbers](findings.json) and [curves](findings/curves.npz) are beside this page.",
     ]
-    columns = ["claim", "figure", "theirs", "ours", "levels", "verdict", "runs", "curves"]
+    columns = ["claim", "game", "figure", "theirs", "ours", "levels", "verdict", "runs", "curves"]
     for paper, of_paper in _by_paper(results).items():
         rows = [_claim_row(claim) for claim in of_paper]
         picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
@@ -166,7 +167,7 @@ def _claim_row(claim: JsonObject) -> list[str]:
     picture = link(claim["study"], f"findings/study-{claim['study']}.svg")
     text = f"{claim['text']} ({claim['metric']})"
     theirs = [claim["figure"] or NONE, claim["number"] or NONE]
-    return [text, *theirs, ours, levels, verdict, str(claim["runs"]), picture]
+    return [text, claim["game"], *theirs, ours, levels, verdict, str(claim["runs"]), picture]
 
 
 def render_forest(claims: Sequence[JsonObject]) -> str:
@@ -188,10 +189,11 @@ def render_forest(claims: Sequence[JsonObject]) -> str:
     ]
     for row, claim in enumerate(claims):
         y = _ROW * row + 14
-        text = claim["text"] if len(claim["text"]) < 88 else claim["text"][:86] + "…"
+        whole = f"{claim['game']}: {claim['text']}"
+        text = whole if len(whole) < 88 else whole[:86] + "…"
         lines.append(
             f'<text x="0" y="{y}">{escape_html(text)}'
-            f"<title>{escape_html(claim['text'])}</title></text>"
+            f"<title>{escape_html(whole)}</title></text>"
         )
         if claim["mean"] is None:
             lines.append(
