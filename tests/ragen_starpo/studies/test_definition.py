@@ -67,9 +67,7 @@ def test_a_setting_that_does_nothing_in_the_laboratory_is_refused(setting):
 
 
 def test_a_study_like_another_replaces_settings_of_the_same_name_and_whole_tables(tmp_path):
-    text = (
-        'like = "losses"\nsettings = ["updates=2", "loss.kl=0.1"]\n[task]\ngame = "multi-pull"\n'
-    )
+    text = 'like = "losses"\nsettings = ["updates=2", "loss.kl=0.1"]\n[task]\ngame = "multi-pull"\n'
     base, study = read_study("losses"), read(tmp_path, text)
     assert study.task.title == "BanditMultiPull"
     assert base.task.title == "FrozenLake 3x3"

@@ -192,8 +192,7 @@ def render_forest(claims: Sequence[JsonObject]) -> str:
         whole = f"{claim['game']}: {claim['text']}"
         text = whole if len(whole) < 88 else whole[:86] + "…"
         lines.append(
-            f'<text x="0" y="{y}">{escape_html(text)}'
-            f"<title>{escape_html(whole)}</title></text>"
+            f'<text x="0" y="{y}">{escape_html(text)}<title>{escape_html(whole)}</title></text>'
         )
         if claim["mean"] is None:
             lines.append(
