@@ -10,6 +10,7 @@ VLLM_PIP := $(PIP) --python $(VLLM)
 # Uncompiled: the tests import a small part of what these environments hold.
 INSTALL := install --no-compile
 VERIFIERS := .venv-verifiers
+NEMO := .venv-nemo
 
 # Many processes import the same modules: each one after the first reads their bytecode.
 unexport PYTHONDONTWRITEBYTECODE
@@ -55,9 +56,9 @@ check: lint
 test: lint chromium bubblewrap
 	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
-# vLLM's CPU build is for Linux; elsewhere its tests are skipped, and those of verifiers.
+# vLLM's CPU build is for Linux; elsewhere its tests are skipped, and those of verifiers and NeMo Gym.
 ifeq ($(shell uname -s),Linux)
-test: $(VLLM)/vllm.stamp $(VERIFIERS)/verifiers.stamp
+test: $(VLLM)/vllm.stamp $(VERIFIERS)/verifiers.stamp $(NEMO)/nemo.stamp
 endif
 
 # Other packages that are installed beside this one may want the oldest openai that it works with.
@@ -96,7 +97,7 @@ held-out: $(VENV)/dev.stamp
 	$(BIN)/python -m ragen_envs.cli.build_held_out $(ID)
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(VLLM) $(VERIFIERS)
+	rm -rf $(VENV) $(OLDEST) $(VLLM) $(VERIFIERS) $(NEMO)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; set PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -140,3 +141,16 @@ $(VERIFIERS)/verifiers.stamp: pyproject.toml constraints-verifiers.txt | $(VENV)
 	$(BIN)/python -m venv --without-pip $(VERIFIERS)
 	$(PIP) --python $(VERIFIERS) $(INSTALL) -c constraints-verifiers.txt -e '.[verifiers]'
 	touch $@
+
+# NeMo Gym asks for Python 3.13.14, and works with 3.13.0. Without a Python 3.13 its tests are skipped.
+# Its requirements are over a gigabyte, so only those that its servers import are installed.
+PYTHON313 ?= $(firstword $(shell python3.13 -c 'import sys; print(sys.executable)' 2> /dev/null) \
+  $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python))
+$(NEMO)/nemo.stamp: constraints-nemo.txt | $(VENV)/bin/python
+ifneq ($(PYTHON313),)
+	$(PYTHON313) -m venv --without-pip $(NEMO)
+	$(PIP) --python $(NEMO) $(INSTALL) --no-deps --ignore-requires-python -r constraints-nemo.txt
+	touch $@
+else
+	@echo "no Python 3.13: the tests of NeMo Gym are skipped"
+endif

@@ -5,34 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
 
-from ragen_envs.core.protocol import RESPONSE_FORMATS
+from ragen_envs.cli.package import add_package
+from ragen_envs.cli.usage import Parser, UsageError, add_environment, served_by
 from ragen_envs.core.visible import write_error, write_out
 from ragen_envs.registration import all_games, find_variant
 
-if TYPE_CHECKING:
-    from ragen_envs.integrations.openenv.served import Served
-
 INTERRUPTED = 130
 """The exit code of a process that Ctrl-C ended."""
-
-
-class UsageError(Exception):
-    """A mistake of the user; its message is one line with the correction."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Reads a command line; errors are one line."""
-
-    def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
-        """Return the options of a command, with the function that runs it as `run`."""
-        return self.parse_args(arguments)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise the error as a UsageError."""
-        raise UsageError(f"{message} (try `{self.prog} --help`)")
 
 
 def parser() -> Parser:
@@ -43,8 +23,8 @@ def parser() -> Parser:
     commands.add_parser("list", help=about, description=about).set_defaults(run=_list)
     about = "serve an environment for clients of another project"
     _add_serve(commands.add_parser("serve", help=about, description=about))
-    about = "write the folder from which OpenEnv builds an image"
-    _add_package(commands.add_parser("package", help=about, description=about))
+    about = "write the folder from which another project installs an environment"
+    add_package(commands.add_parser("package", help=about, description=about))
     return program
 
 
@@ -75,42 +55,8 @@ def _list(_: argparse.Namespace) -> int:
     return 0
 
 
-def _add_environment(parser: Parser) -> None:
-    """Add the arguments that choose the environment."""
-    parser.add_argument("env", metavar="ENV", help="an id, or MODULE:ID to import MODULE first")
-    parser.add_argument(
-        "--openenv", action="store_true", help="by OpenEnv's protocol, the only one so far"
-    )
-    parser.add_argument(
-        "--split",
-        action="append",
-        default=[],
-        metavar="train|val|test|sealed",
-        help="a split to serve; may be repeated, and the first is the default "
-        "(default: train, val and test)",
-    )
-    parser.add_argument(
-        "--response-format",
-        default="think",
-        choices=RESPONSE_FORMATS,
-        help="the response format (default: think)",
-    )
-
-
-def _served_by(options: argparse.Namespace) -> Served:
-    """Return the environment that the options of `_add_environment` choose."""
-    if not options.openenv:
-        raise UsageError("name the protocol: --openenv")
-    try:
-        from ragen_envs.integrations.openenv import Served
-
-        return Served.of(options.env, options.split, options.response_format)
-    except (ImportError, ValueError) as error:
-        raise UsageError(str(error)) from error
-
-
 def _add_serve(parser: Parser) -> None:
-    _add_environment(parser)
+    add_environment(parser)
     parser.add_argument(
         "--host", default="127.0.0.1", help="where to listen (default: %(default)s)"
     )
@@ -145,7 +91,7 @@ def _add_serve(parser: Parser) -> None:
 
 def _serve(options: argparse.Namespace) -> int:
     """Serve until the process is interrupted."""
-    served = _served_by(options)
+    served = served_by(options)
     from ragen_envs.integrations.openenv.served import Limits, hosts_of, listen, url_of
 
     names = ("max_sessions", "max_per_client", "idle_timeout", "max_message")
@@ -173,52 +119,4 @@ def _serve(options: argparse.Namespace) -> int:
     )
     sys.stdout.flush()
     serve(application, listening)
-    return 0
-
-
-def _add_package(parser: Parser) -> None:
-    _add_environment(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
-    parser.add_argument(
-        "--requirement",
-        action="append",
-        default=[],
-        metavar="REQ",
-        help="an extra package of the image, such as the one that registers MODULE:ID",
-    )
-    parser.add_argument(
-        "--wheel",
-        type=Path,
-        metavar="FILE",
-        help="ragen-bench itself as a wheel, which is copied; without it the image installs "
-        "the release",
-    )
-    parser.add_argument(
-        "--reward-range",
-        nargs=2,
-        type=float,
-        metavar=("LEAST", "MOST"),
-        help="lowest and highest reward of one step; needed for an environment of another package",
-    )
-    parser.set_defaults(run=_package)
-
-
-def _package(options: argparse.Namespace) -> int:
-    """Write the folder from which OpenEnv builds an image."""
-    served = _served_by(options)
-    from ragen_envs.integrations.openenv.package import write_package
-
-    try:
-        write_package(
-            options.out,
-            served,
-            requirements=options.requirement,
-            wheel=options.wheel,
-            reward_range=options.reward_range,
-        )
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"{error.filename}: {error.strerror}") from error
-    write_out(f"{options.out}  check it with: openenv validate {options.out} --level static\n")
     return 0

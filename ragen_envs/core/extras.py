@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version as installed
 
 
 def missing(what: str, package: str, extra: str) -> ImportError:
@@ -15,11 +17,26 @@ def missing(what: str, package: str, extra: str) -> ImportError:
 
 
 @contextmanager
-def required(what: str, package: str, extra: str) -> Iterator[None]:
-    """Raise the error of `missing` if the package cannot be imported inside the context."""
+def required(what: str, package: str, extra: str, tested: str = "") -> Iterator[None]:
+    """Raise the error of `missing` if the package cannot be imported inside the context.
+
+    Args:
+        what: Module that needs the package.
+        package: Name of the package.
+        extra: Extra that brings it.
+        tested: Its distribution with the tested version, such as "nemo-gym 0.7": another installed
+            version is a warning.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
         if error.name != package:
             raise
         raise missing(what, package, extra) from None
+    distribution, _, version = tested.partition(" ")
+    if distribution and not f"{(found := installed(distribution))}.".startswith(f"{version}."):
+        warnings.warn(
+            f"{what} is tested with {tested}, and {found} is installed; "
+            f"if it fails: pip install '{distribution}=={version}.*'",
+            stacklevel=4,
+        )

@@ -4,14 +4,10 @@ import json
 import re
 import shlex
 
-import gymnasium
 import pytest
 
-from ragen_envs.core.instances import RandomStream
-from ragen_envs.core.policies import oracle_answer
-from ragen_envs.core.protocol import format_answer
-from ragen_envs.integrations.bridging import tasks
 from tests.ragen_bench.models.api.hosted import Hosted, running
+from tests.ragen_envs.integrations.conversations import play
 from tests.ragen_envs.integrations.verifiers.place import NEEDS_VERIFIERS, ROOT, driver, run
 
 pytestmark = [pytest.mark.slow, NEEDS_VERIFIERS]
@@ -36,31 +32,10 @@ def test_the_examples_of_the_docs_print_what_they_show():
         assert driver().ask(code=code) == shown
 
 
-def answer_to(env, seed, conversation):
-    """Return the oracle's answer for even seeds, else one that the conversation alone decides."""
-    if seed % 2 == 0:
-        return oracle_answer(env.unwrapped)
-    legal = env.unwrapped.legal_actions
-    return format_answer([legal[RandomStream(*conversation).below(len(legal))]], "think", "I try.")
-
-
 @pytest.fixture(scope="module")
 def played():
     """What plain Gymnasium makes of the answers: by conversation, and by task."""
-    answers, episodes = {}, {}
-    env = gymnasium.make(LAKE, split="test")
-    for task in tasks(LAKE, INSTANCES, ROLLOUTS, split="test"):
-        first, _ = env.reset(seed=task.seed, options={"noise_seed": task.noise_seed})
-        conversation, rewards, over = [first], [], False
-        while not over:
-            answer = answer_to(env, task.seed, conversation)
-            assert answers.setdefault(tuple(conversation), answer) == answer
-            observation, reward, terminated, truncated, info = env.step(answer)
-            over = terminated or truncated
-            conversation += [answer, observation]
-            rewards.append(reward)
-        episodes[task.seed, task.noise_seed] = conversation, rewards, info["success"], info["score"]
-    return answers, episodes
+    return play(LAKE, "test", INSTANCES, ROLLOUTS)
 
 
 def test_an_evaluation_gives_the_rewards_of_gymnasium(played, tmp_path):
