@@ -15,6 +15,11 @@ def add_package(parser: Parser) -> None:
     parser.add_argument(
         "--nemo-gym", action="store_true", help="for NeMo Gym: a resources server and its data sets"
     )
+    parser.add_argument(
+        "--verifiers",
+        action="store_true",
+        help="for verifiers and its Hub: a taskset; ENV may be a suite, such as core",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder")
     parser.add_argument(
         "--instances",
@@ -50,10 +55,14 @@ def add_package(parser: Parser) -> None:
 
 def _package(options: argparse.Namespace) -> int:
     """Write the folder for the project that the options name."""
-    writers = {"openenv": _write_openenv, "nemo_gym": _write_nemo_gym}
+    writers = {
+        "openenv": _write_openenv,
+        "nemo_gym": _write_nemo_gym,
+        "verifiers": _write_verifiers,
+    }
     chosen = [write for name, write in writers.items() if getattr(options, name)]
     if len(chosen) != 1:
-        names = " or ".join(f"--{name.replace('_', '-')}" for name in writers)
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in writers)
         raise UsageError(f"name one project: {names}")
     try:
         hint = chosen[0](options)
@@ -92,3 +101,10 @@ def _write_nemo_gym(options: argparse.Namespace) -> str:
     )
     path = config.relative_to(options.out).as_posix()
     return f"start it with: gym env start --search-dir {options.out} --config {path}"
+
+
+def _write_verifiers(options: argparse.Namespace) -> str:
+    from ragen_envs.integrations.hub import write_package
+
+    package = write_package(options.out, options.env)
+    return f"install it with: pip install {options.out}; then vf-validate {package}"

@@ -5,7 +5,7 @@
 and Python 3.13.
 """
 
-from ragen_envs.integrations.nemo_gym.lines import lines
+from ragen_envs.integrations.nemo_gym.data_set import lines
 from ragen_envs.integrations.nemo_gym.package import write_package
 
 __all__ = ["lines", "write_package"]

@@ -14,7 +14,7 @@ from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import Episode, tasks
-from ragen_envs.integrations.nemo_gym.lines import lines
+from ragen_envs.integrations.nemo_gym.data_set import lines
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _EXAMPLES = 5

@@ -22,7 +22,7 @@ from resources_servers.gymnasium import GymnasiumServer, extract_text
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_game import Info
 from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter
-from ragen_envs.integrations.nemo_gym.lines import begin, read_task
+from ragen_envs.integrations.nemo_gym.data_set import begin, read_task
 
 REQUEST_KEY = "_ng_step_request_id"
 """The agent's id of a step, which is the same when a request is sent again."""
@@ -55,7 +55,7 @@ class Session:
 
 
 class TextEnvServer(GymnasiumServer):  # type: ignore[misc]
-    """Plays the task of a line, see `ragen_envs.integrations.nemo_gym.lines`.
+    """Plays the task of a line, see `ragen_envs.integrations.nemo_gym.data_set`.
 
     A step that is sent again, with the agent's id of the first time, gets the first reply. A
     mistake in a line is status 422, and a step without an episode 409, each with one line.

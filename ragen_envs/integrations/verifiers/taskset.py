@@ -103,13 +103,14 @@ class TextEnvConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Settings of the tasks."""
 
     env: str = "ragen/Sokoban-v0"
-    """Id in Gymnasium's registry, or MODULE:ID to import the module that registers it."""
+    """Id in Gymnasium's registry, or MODULE:ID to import the module that registers it; several are
+    separated by commas."""
     split: Split = "train"
     """Split of the instances."""
     response_format: ResponseFormat = "think"
     """Format of the responses."""
     instances: int = Field(32, ge=1)
-    """Number of instances, from `first_seed`."""
+    """Number of instances of each environment, from `first_seed`."""
     rollouts: int = Field(1, ge=1)
     """Number of tasks of each instance, with different noise: a group."""
     first_seed: int = Field(0, ge=0)
@@ -118,23 +119,24 @@ class TextEnvConfig(vf.TasksetConfig):  # type: ignore[misc]
     @model_validator(mode="after")
     def _check_environment(self) -> Self:
         """Reject invalid settings early, where the error is one line."""
-        self.episode().close()
+        for env in self.env.split(","):
+            Episode(env, self.split, self.response_format).close()
         return self
-
-    def episode(self) -> Episode:
-        """Return an environment of the tasks; raises ValueError if it cannot be made."""
-        return Episode(self.env, self.split, self.response_format)
 
 
 class TextEnvTaskset(vf.Taskset[TextEnvTask, TextEnvConfig]):  # type: ignore[misc]
-    """The instances of an environment; the rollouts of an instance are adjacent."""
+    """The instances of the environments; the rollouts of an instance are adjacent."""
 
     def load(self) -> Iterator[TextEnvTask]:
         """Yield the tasks, each with its first observation as prompt."""
+        for env in self.config.env.split(","):
+            yield from self._tasks(env)
+
+    def _tasks(self, env: str) -> Iterator[TextEnvTask]:
         config = self.config
-        episode = config.episode()
+        episode = Episode(env, config.split, config.response_format)
         for task in tasks(
-            config.env,
+            env,
             config.instances,
             config.rollouts,
             split=config.split,

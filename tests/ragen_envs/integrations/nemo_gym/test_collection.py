@@ -86,7 +86,7 @@ def test_the_example_prints_what_the_page_shows():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "name one project: --openenv or --nemo-gym"),
+        ((), "name one project: --openenv, --nemo-gym, --verifiers"),
         (("--nemo-gym", "--openenv"), "name one project: "),
         (("--nemo-gym", "--instances", "0"), "instances is at least 1, got 0"),
         (("--nemo-gym", "--split", "sealed"), "the sealed split needs the host's key"),

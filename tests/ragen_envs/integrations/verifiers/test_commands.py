@@ -16,7 +16,7 @@ INSTANCES, ROLLOUTS = 4, 3
 PAGE = (ROOT / "docs" / "verifiers.md").read_text(encoding="utf-8")
 VALIDATE, EVAL = (
     [*shlex.split(line), "--no-rich", "-o", "out", "--run.name", "run"]
-    for line in re.findall("^vf-.*", PAGE, re.MULTILINE)
+    for line in re.findall(r"^vf-\w+ ragen-verifiers.*", PAGE, re.MULTILINE)
 )
 """The commands that the docs show."""
 
