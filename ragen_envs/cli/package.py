@@ -8,6 +8,15 @@ from pathlib import Path
 from ragen_envs.cli.usage import Parser, UsageError, add_environment, served_by
 from ragen_envs.core.visible import write_out
 
+_PROJECTS = {
+    "split": ("openenv", "nemo_gym"),
+    "requirement": ("openenv", "nemo_gym"),
+    "instances": ("nemo_gym",),
+    "wheel": ("openenv",),
+    "reward_range": ("openenv",),
+}
+"""The projects of an option that is not for all."""
+
 
 def add_package(parser: Parser) -> None:
     """Add the command's arguments."""
@@ -24,7 +33,6 @@ def add_package(parser: Parser) -> None:
     parser.add_argument(
         "--instances",
         type=int,
-        default=64,
         metavar="N",
         help="for NeMo Gym: maximum number of instances in the data set of a split (default: 64)",
     )
@@ -64,6 +72,11 @@ def _package(options: argparse.Namespace) -> int:
     if len(chosen) != 1:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in writers)
         raise UsageError(f"name one project: {names}")
+    for option, projects in _PROJECTS.items():
+        given = getattr(options, option)
+        if given not in (None, []) and not any(getattr(options, name) for name in projects):
+            names = " and ".join(f"--{name.replace('_', '-')}" for name in projects)
+            raise UsageError(f"--{option.replace('_', '-')} is for {names}; remove it")
     try:
         hint = chosen[0](options)
     except ValueError as error:
@@ -96,7 +109,7 @@ def _write_nemo_gym(options: argparse.Namespace) -> str:
         options.env,
         options.split or ("train", "val"),
         options.response_format,
-        options.instances,
+        64 if options.instances is None else options.instances,
         options.requirement,
     )
     path = config.relative_to(options.out).as_posix()

@@ -89,6 +89,8 @@ def test_the_example_prints_what_the_page_shows():
         ((), "name one project: --openenv, --nemo-gym, --verifiers"),
         (("--nemo-gym", "--openenv"), "name one project: "),
         (("--nemo-gym", "--instances", "0"), "instances is at least 1, got 0"),
+        (("--nemo-gym", "--wheel", "a.whl"), "--wheel is for --openenv; remove it"),
+        (("--verifiers", "--split", "val"), "--split is for --openenv and --nemo-gym; remove it"),
         (("--nemo-gym", "--split", "sealed"), "the sealed split needs the host's key"),
         (("--nemo-gym", "--out", "full"), "full is not empty; choose another folder"),
     ],
