@@ -21,6 +21,7 @@ from ragen_bench.models.api.options import hide_headers
 from ragen_bench.models.human import HumanModel
 from ragen_bench.opponents.opponent import load
 from ragen_bench.pages.formats import short
+from ragen_bench.people import is_human
 from ragen_bench.run import Run
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.scores.cost import load_prices
@@ -161,6 +162,11 @@ def load_model(console: Console, evaluation: Evaluation, path: Path | None = Non
 
     With a run directory, a person who would have to play it raises UserError.
     """
+    if path and is_human(evaluation.model) and (path / "run.json").is_file():
+        raise UserError(
+            f"{evaluation.model} is a person, who has played {path}: `ragen-bench report {path}` "
+            "shows the results, and the command that recorded it goes on"
+        )
     if path:
         refuse_early(evaluation, path)
     with console.status(Text(f"Loading {evaluation.model} ...")):

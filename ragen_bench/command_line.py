@@ -83,6 +83,8 @@ Commands: TypeAlias = Mapping[str, type[Command] | Group]
 class Parser(argparse.ArgumentParser):
     """Reads a command line, and reports a mistake in one line."""
 
+    others: Mapping[str, str] = {}
+    """Commands of other programs that somebody may mean."""
     _intermixing = False
 
     def parse(self, arguments: Sequence[str] | None) -> Command:
@@ -124,6 +126,8 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Suggest the command that is nearest to an unknown one."""
         if action.choices is not None and value not in action.choices:
+            if value in self.others:
+                raise UserError(f"{self.prog} has no {value}; did you mean {self.others[value]}?")
             raise unknown(str(action.metavar).lower(), value, action.choices)
 
     def error(self, message: str) -> NoReturn:
@@ -273,7 +277,7 @@ def _add_options(parser: Parser, command: type[Command]) -> None:
 def _find_heading(command: type[Command], name: str) -> str:
     """Return the heading of the class that first defines an option."""
     owners = [each for each in command.__mro__ if name in inspect.get_annotations(each)]
-    return str(owners[-1].__dict__.get("group", ""))
+    return str(owners[-1].__dict__.get("heading", ""))
 
 
 def _complete_env(**_: object) -> list[str]:

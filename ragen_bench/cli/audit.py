@@ -31,10 +31,9 @@ _COLUMNS = (
     *("ceiling", "oracle", "blind", "kit"),
 )
 _CAPTION = (
-    "train: generated instances. Must be 0: unsolved, leaked (train instances that are held out), "
-    "twice. same: held-out instances that match the generator. length: optimal solutions. "
-    "ceiling: optimal score, ~ a reference player's; oracle: its score; blind: that of the best "
-    "fixed script, which reads nothing. kit: checks passed."
+    "train: generated; unsolved, leaked (held out too), twice: must be 0\n"
+    "same: held-out ones as generated; length: of optimal solutions; kit: checks passed\n"
+    "ceiling: optimal score (~ a reference player's); oracle, blind script: their scores"
 )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class _ModelsOptions:
-    group = "what to play"
+    heading = "what to play"
 
     models: Annotated[
         Path | None, Option("FILE", "evaluate all models of a TOML file instead of MODEL")
@@ -33,7 +33,7 @@ class _ModelsOptions:
 class Evaluate(JsonOptions, PriceOptions, _ModelsOptions, EvaluationOptions, Command):
     """Scores a model on held-out instances; the same command resumes an interrupted run."""
 
-    group = "output"
+    heading = "output"
     examples: ClassVar[tuple[str, ...]] = (
         "ragen-bench evaluate smollm2-135m --suite quick",
         "ragen-bench evaluate openai/NAME --base-url http://localhost:8000/v1 --env Sokoban-v0",
@@ -111,7 +111,7 @@ class Doctor(JsonOptions, EvaluationOptions, Command):
     repeats itself. Ends with exit code 1 if the run would break.
     """
 
-    group = "what to play"
+    heading = "what to play"
 
     questions: Annotated[int, Option("N", "number of first turns to play")] = 8
 

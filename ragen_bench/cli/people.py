@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ragen_bench.runs.schema import Key
 
 _QUIT = {"q", "quit", "exit"}
+_YES = {"y", "yes"}
 _LIST = "?"
 _SKIP = "skip"
 _MAX_LISTED = 40
@@ -108,7 +109,9 @@ def play_in_terminal(episode: HumanEpisode, skip: Callable[[], None] | None = No
         if response is None:
             return False
         if skip and response.strip().lower() == _SKIP:
-            skip()
+            line = _read_line("Give the episode up? It counts as a failure [y/N] ")
+            if line and line.strip().lower() in _YES:
+                skip()
             continue
         episode.play(response)
         write_out(f"\n{visible(episode.observation)}\n\n")

@@ -197,9 +197,9 @@ _COLUMNS = (
     *("zip", "dist-2", "same"),
 )
 _CAPTION = (
-    "words: mean words per thought. cut: % of responses at the token limit. plan ok: followed "
-    "plans. true: true claims, other: on another instance's board, unread: claims not parsed. "
-    "Diversity of first thoughts: zip: compression ratio, dist-2: distinct bigrams, same: % equal."
+    "words: per thought; cut: % of responses at the token limit; plan ok: followed\n"
+    "claims: true, true of another instance (other), not parsed (unread)\n"
+    "first thoughts: compression ratio (zip), distinct bigrams (dist-2), % equal (same)"
 )
 
 

@@ -28,7 +28,7 @@ _STDOUT = Path("-")
 class JsonOptions:
     """`--json`: the results as one document, on standard output or in a file."""
 
-    group = "output"
+    heading = "output"
 
     json: Annotated[
         Path | None,
@@ -84,7 +84,7 @@ def _make_finite(value: object) -> object:
 class PriceOptions:
     """Prices of tokens."""
 
-    group = "output"
+    heading = "output"
 
     prices: Annotated[Path | None, Option("FILE", "prices of tokens (default: $RAGEN_PRICES)")] = (
         None

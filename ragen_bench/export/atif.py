@@ -98,7 +98,7 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
         },
         "extra": {
             **{name: fields.get(name) for name in _EPISODE_FIELDS},
-            **({"error": episode.error} if episode.error else {}),
+            **{name: fields[name] for name in ("player", "error") if fields.get(name)},
         },
     }
 

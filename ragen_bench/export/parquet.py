@@ -18,6 +18,7 @@ from ragen_bench.export.episodes import (
 )
 from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import escape_markdown, make_table
+from ragen_bench.people import is_human
 from ragen_bench.runs.atomic import replacing
 
 try:
@@ -72,6 +73,8 @@ SCHEMA = pyarrow.schema(
 """Columns of the data set. `messages` is the conversation in the form of chat templates."""
 _ESTIMATED = pyarrow.field("tokens_estimated", _BOOL)
 """Field of turns in a run in which a server left some token counts out."""
+_PLAYER = pyarrow.field("player", _TEXT)
+"""Column of a run that people played."""
 _ROWS_AT_ONCE = 256
 _ABOUT = """\
 Episodes of {model} in ragen's environments, one a row, written by `ragen-bench export`.
@@ -103,7 +106,8 @@ def export(source: Source, directory: Path) -> int:
                 "response_format": source.response_format,
                 "messages": build_conversation(episode, source.response_format),
             }
-            yield {name: replace_surrogates(row[name]) for name in SCHEMA.names}
+            row.setdefault(_PLAYER.name, None)
+            yield {name: replace_surrogates(row[name]) for name in (*SCHEMA.names, _PLAYER.name)}
 
     check_empty(directory)
     unwritten, written = rows(), 0
@@ -111,7 +115,7 @@ def export(source: Source, directory: Path) -> int:
     if not batch:
         raise NO_EPISODES
     directory.mkdir(parents=True, exist_ok=True)
-    schema = SCHEMA
+    schema = SCHEMA.append(_PLAYER) if is_human(source.model) else SCHEMA
     if has_estimates := source.has_estimates():
         turns = pyarrow.list_(pyarrow.struct([*_TURN, _ESTIMATED]))
         schema = schema.set(schema.get_field_index("turns"), pyarrow.field("turns", turns))

@@ -24,13 +24,18 @@ _UNREAD = {"special_tokens_map_file", "added_tokens_file", "tokenizer_config_fil
 _LONGEST = 256 << 20
 """Bytes of an index or a configuration."""
 _CHUNK = 1 << 20
+CHECKPOINTS = ("best", "final")
+"""Folders of a training run that hold its models."""
 
 
 def check_folder(name: str) -> None:
     """Refuse an existing path without config.json, or with a file that lies elsewhere."""
     folder = Path(name)
     if folder.exists() and not (folder / "config.json").is_file():
-        raise UserError(f"{name!r} is not a model folder: it has no config.json")
+        models = (folder / each for each in CHECKPOINTS)
+        inner = next((model for model in models if (model / "config.json").is_file()), None)
+        hint = f"; did you mean {inner}?" if inner else ""
+        raise UserError(f"{name!r} is not a model folder: it has no config.json{hint}")
     if folder.is_dir():
         list_files(folder)
 

@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 
 from ragen_bench.errors import UserError, nearest
 from ragen_bench.models.hub import expand_home
+from ragen_bench.models.model_folder import CHECKPOINTS
 from ragen_bench.reading import TEXT_BYTES, read_bytes
 
 _HUBS = ("huggingface.co", "hf.co")
-_CHECKPOINTS = ("", "best", "last")
-"""Folders in a model's folder or a training run that may hold the model."""
 _OF_FAMILIES = (
     (r"gpt-oss", "hf/openai/{}"),
     (r"gpt2|distilgpt2", "hf/openai-community/{}"),
@@ -142,7 +141,7 @@ def _suggest_file(model: str) -> str | None:
         return f"gguf/{model}"
     folder = Path(expand_home(model))
     if folder.is_dir():
-        for each in _CHECKPOINTS:
+        for each in ("", *CHECKPOINTS):
             if (folder / each / "config.json").is_file():
                 return f"hf/{Path(model, each)}"
         files = sorted(file.name for file in folder.glob("*.gguf"))

@@ -14,31 +14,34 @@ BEFORE = 12
 _MISSING = object()
 
 
-def first_difference(recorded: object, computed: object, path: str = "") -> str | None:
+def first_difference(
+    recorded: object, computed: object, path: str = "", verb: str = "recomputed"
+) -> str | None:
     """Return the path of the first difference with both values, shortened; None if they are equal.
 
     Extra fields of the recorded objects are ignored. Numbers are compared by value, so 1 equals
-    1.0; a bool never equals a number, and NaN equals nothing.
+    1.0; a bool never equals a number, and NaN equals nothing. `verb` says where the second value
+    comes from.
     """
     start = 0
     if isinstance(recorded, dict) and isinstance(computed, dict):
         inside = (
             first_difference(
-                recorded.get(name, _MISSING), value, f"{path}.{name}" if path else name
+                recorded.get(name, _MISSING), value, f"{path}.{name}" if path else name, verb
             )
             for name, value in computed.items()
         )
         return next(filter(None, inside), None)
     if isinstance(recorded, list) and isinstance(computed, list):
         pairs = enumerate(zip(recorded, computed, strict=False))
-        inside = (first_difference(*pair, f"{path}[{number}]") for number, pair in pairs)
+        inside = (first_difference(*pair, f"{path}[{number}]", verb) for number, pair in pairs)
         if (found := next(filter(None, inside), None)) or len(recorded) == len(computed):
             return found
     elif _equal(recorded, computed):
         return None
     elif isinstance(recorded, str) and isinstance(computed, str):
         start = max(0, count_common_prefix(recorded, computed) - BEFORE)
-    return f"{path}: recorded {brief(recorded, start)}, recomputed {brief(computed, start)}"
+    return f"{path}: recorded {brief(recorded, start)}, {verb} {brief(computed, start)}"
 
 
 def brief(value: object, start: int = 0, shown: int = _SHOWN) -> str:

@@ -102,7 +102,8 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
     on which each run was ahead (None if the numbers of samples differ), and where the game has a
     `blind` script its success and which of `a` and `b` are `close` to it, see
     `is_close_to_blind`; `suite`, the means over environments. Each difference has `detectable`,
-    the difference that such runs detect with 80 % power, None without spread.
+    the difference that such runs detect with 80 % power, None without spread, or where no
+    difference in success is large enough.
 
     A UserError is raised if the number of runs is wrong, or two runs are not comparable or have no
     common finished instance.
@@ -169,8 +170,10 @@ def _compare(
         "notes": notes,
         "envs": rows,
         "suite": {
-            name: mean_row([row[name] for row in rows if row[name]], max(a.people, b.people) > 1)
-            for name in ("success", "normalised")
+            name: mean_row(
+                [row[name] for row in rows if row[name]], max(a.people, b.people) > 1, most
+            )
+            for name, most in (("success", 1.0), ("normalised", None))
         },
     }
 

@@ -52,7 +52,8 @@ def make_row(
         for side in (a, b)
     )
     main = _compare_metric(a, b, "success" if has_success else "episode_return")
-    metrics = _format_difference(main.a, main.b, main.difference)
+    most = 1.0 if has_success else None
+    metrics = _format_difference(main.a, main.b, main.difference, most)
     normalised = None
     if scale:
         score = _compare_metric(a, b, "score")
@@ -123,8 +124,13 @@ def _compare_metric(a: Common, b: Common, metric: str) -> Paired:
     return found._replace(difference=found.difference._replace(interval=interval))
 
 
-def _format_difference(a: float, b: float, difference: Estimate) -> JsonObject:
+def _format_difference(
+    a: float, b: float, difference: Estimate, most: float | None = None
+) -> JsonObject:
+    """Return both values and their difference; none is detectable beyond `most`."""
     detectable = detectable_from(difference.interval)
+    if detectable is not None and most is not None and detectable > most:
+        detectable = None
     return {
         "a": round(a, 6),
         "b": round(b, 6),
@@ -134,10 +140,15 @@ def _format_difference(a: float, b: float, difference: Estimate) -> JsonObject:
     }
 
 
-def mean_row(rows: Sequence[JsonObject], of_people: bool) -> JsonObject | None:
-    """Return the mean over environments, which are independent unless people played several."""
+def mean_row(
+    rows: Sequence[JsonObject], of_people: bool, most: float | None = None
+) -> JsonObject | None:
+    """Return the mean over environments, which are independent unless people played several.
+
+    No difference beyond `most` is detectable.
+    """
     if not rows:
         return None
     differences = [Estimate(row["difference"], tuple(row["interval"])) for row in rows]
     a, b = (sum_in_order(row[name] for row in rows) / len(rows) for name in ("a", "b"))
-    return _format_difference(a, b, mean_of(differences, dependent=of_people))
+    return _format_difference(a, b, mean_of(differences, dependent=of_people), most)

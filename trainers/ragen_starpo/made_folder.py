@@ -33,7 +33,7 @@ class MadeFolder:
         if not path.is_dir() or not any(path.iterdir()):
             return
         record = _read_record(path)
-        difference = first_difference(record, self._made_by, "settings") if record else "no record"
+        difference = first_difference(record, self._made_by, "", "given") if record else "no record"
         if difference:
             raise UserError(
                 f"{path} holds files that this command does not make ({difference}); choose "

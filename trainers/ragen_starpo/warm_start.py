@@ -107,11 +107,12 @@ def warm_start(
     folder: Path,
     out: Path,
     on_epoch: Callable[[Epoch], None] = lambda _: None,
+    on_begin: Callable[[], None] = lambda: None,
 ) -> None:
     """Train a model on demonstrations, and write it with a record of the settings.
 
-    `on_epoch` is called after each epoch. UserError if the model or an environment does not
-    exist, or `out` holds other files.
+    `on_begin` is called once all is checked, `on_epoch` after each epoch. UserError if
+    the model or an environment does not exist, or `out` holds other files.
     """
     made_by = {"command": "warm-start", "model": str(folder), **asdict(settings)}
     if settings.player == "oracle":
@@ -131,6 +132,7 @@ def warm_start(
     form, length = settings.response_format, settings.max_tokens
     demonstrator = Demonstrator(loaded, form, length, settings.player)
     first = FIRST_INDEX + settings.seed * INSTANCES_PER_SEED
+    on_begin()
     demonstrations = [
         demonstrator.episode(envs[number % len(envs)], "train", first + number)
         for number in range(settings.episodes)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from ragen_bench.errors import UserError
+from ragen_bench.people import count_people
 from ragen_bench.runs.directory import EpisodeReader, RunDirectory, read_run
 from ragen_bench.runs.json_lines import RESUME
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
@@ -54,6 +55,10 @@ class Tally:
         if episode.success is not None:
             self._with_success.add(env)
 
+    def count_people(self) -> int:
+        """Return the number of people who played, 0 for a model."""
+        return count_people(player for players in self._people.values() for player in players)
+
     def figure(self) -> Figure | None:
         """Return the success rate if known, else the return of a single environment, or None."""
         if self._with_success:
@@ -91,6 +96,7 @@ class RunRow:
     outcomes: tuple[str, ...] = ()
     figure: Figure | None = None
     problem: str = ""
+    people: int = 0
 
     @property
     def state(self) -> str:
@@ -158,7 +164,10 @@ class ListedRun:
             tally.add(episode)
         outcomes = tally.outcomes
         figure = tally.figure()
-        return RunRow(self.id, self._place, config, outcomes.total(), tuple(outcomes), figure)
+        return RunRow(
+            *(self.id, self._place, config, outcomes.total(), tuple(outcomes), figure),
+            people=tally.count_people(),
+        )
 
 
 def _stamp(file: Path) -> _Stamp:

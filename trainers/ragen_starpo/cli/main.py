@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from ragen_bench.cli.main import COMMANDS as SCORING
 from ragen_bench.command_line import Argument, Command, Group, Parser, make_parser, run_program
 from ragen_starpo.cli.credit import Credit
 from ragen_starpo.cli.demo import Demo
@@ -84,7 +85,9 @@ COMMANDS: Mapping[str, type[Command] | Group] = {
 
 def parser() -> Parser:
     """Return the parser of `ragen-train`."""
-    return make_parser("ragen-train", "Trains agents by StarPO and StarPO-S.", COMMANDS)
+    made = make_parser("ragen-train", "Trains agents by StarPO and StarPO-S.", COMMANDS)
+    made.others = {name: f"ragen-bench {name}" for name in SCORING if name not in COMMANDS}
+    return made
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

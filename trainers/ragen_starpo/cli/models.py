@@ -154,13 +154,15 @@ class WarmStart(Command):
         settings = WarmStartSettings(envs=self.env, response_format=form, **given)
         console = plain_console()
         player = "random player" if settings.player == "random" else "oracle"
-        console.print(f"{settings.episodes} episodes of the {player}, {settings.epochs} epochs")
         model = model_folder(self.model)
+
+        def on_begin() -> None:
+            console.print(f"{settings.episodes} episodes of the {player}, {settings.epochs} epochs")
 
         def on_epoch(epoch: Epoch) -> None:
             success = "" if epoch.success is None else f"  held-out success {epoch.success:.3f}"
             console.print(f"epoch {epoch.number:>3}  loss {epoch.loss:.4f}{success}")
 
-        warm_start(settings, model, self.out, on_epoch)
+        warm_start(settings, model, self.out, on_epoch, on_begin)
         console.print(f"Model  {self.out}", soft_wrap=True)
         return 0

@@ -116,8 +116,10 @@ class Local(TrainingCommand):
         check_one_process(recipe.cluster)
         check_model(recipe.model, *["wandb"] * self.wandb)
         import_transformers()
+        from ragen_starpo.local.run import check_run
         from ragen_starpo.local.train import train
 
+        check_run(self.out, recipe)
         model = model_folder(recipe.model)
         with self.print_progress(recipe):
             train(recipe, model, self.out)
@@ -144,7 +146,9 @@ class Verl(TrainingCommand):
             check_devices(recipe.cluster)
         check_model(recipe.model, *["wandb"] * self.wandb)
         from ragen_starpo.cluster.train import device_of, train
+        from ragen_starpo.local.run import check_run
 
+        check_run(self.out, recipe)
         device_of(recipe.cluster, self.ray_address)  # before a model is downloaded
         model = model_folder(recipe.model)
         with self.print_progress(recipe, status="starting Ray"):

@@ -166,10 +166,13 @@ def check_run(path: Path, recipe: Recipe) -> None:
     there = read_whole(path / _RECIPE)
     acts = recipe.monitor.action != "none"
     different = first_difference(
-        _relevant_settings(there, acts), _relevant_settings(settings, acts), "recipe"
+        _relevant_settings(there, acts), _relevant_settings(settings, acts), "", "given"
     )
     if different:
-        raise UserError(f"{path} is a run of another recipe ({different}); choose another --out")
+        raise UserError(
+            f"{path} is a run with other settings ({different}); give the recorded ones to resume "
+            "it, or choose another --out"
+        )
     done = iterations_done(path)
     if done > recipe.iterations:
         raise UserError(

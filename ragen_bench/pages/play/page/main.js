@@ -77,7 +77,7 @@ async function ask(place, message) {
 
 const send = (answer) => ask("answer", { game: state.game, turn: state.turns.length, answer });
 
-byId("skip").addEventListener("click", () => ask("skip", { game: state.game, turn: state.turns.length }));
+byId("skip").addEventListener("click", () => confirm("Give the episode up? It counts as a failure.") && ask("skip", { game: state.game, turn: state.turns.length }));
 byId("next").addEventListener("click", () => ask("start", { game: state.game, next: true }));
 byId("again").addEventListener("click", () => ask("start", { game: state.game, next: false }));
 

@@ -70,7 +70,7 @@ def test_a_score_near_the_blind_script_is_marked_in_the_ranking(tmp_path):
         figures = dataclasses.replace(entry.figures, rows=rows)
         index = write_pages(tmp_path / "marked", [dataclasses.replace(entry, figures=figures)])
         board = index.read_text(encoding="utf-8").partition('class="legend"')[0]
-        assert board.count("°</sup>") == count
+        assert board.count("°</span>") == count
         assert board.count("; not shown to be above random or blind") == count
 
 
