@@ -43,7 +43,7 @@ def test_an_interruption_keeps_nothing_from_the_next_try(tmp_path):
 
 def test_what_another_made_is_refused(tmp_path):
     made(tmp_path / "out")
-    with pytest.raises(UserError, match=r"does not make .*\(settings.seed: recorded 0, .* 1\)"):
+    with pytest.raises(UserError, match=r"does not make .*\(seed: recorded 0, given 1\)"):
         MadeFolder(tmp_path / "out", {**BY, "seed": 1})
     (tmp_path / "thesis").mkdir()
     MadeFolder(tmp_path / "thesis", BY)
@@ -80,7 +80,9 @@ def test_the_commands_that_make_models(small, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "a/model.safetensors").read_bytes() == weights
     warm = ("warm-start", "a", "--env", "Bandit-v0", "--episodes", "1", "--epochs", "1", "--out")
     monkeypatch.setattr("ragen_starpo.warm_start.load", lambda _: pytest.fail("loaded"))
+    capsys.readouterr()
     assert main([*warm, "a"]) == main([*warm, "."]) == 2
+    assert capsys.readouterr().out == ""
     assert (tmp_path / "a/model.safetensors").read_bytes() == weights
 
 

@@ -1,5 +1,6 @@
 """`play --record` as people start it: in a terminal, and again after it was killed."""
 
+import json
 import os
 import signal
 import sys
@@ -7,6 +8,7 @@ import sys
 import pexpect
 import pytest
 
+from ragen_bench.pages.view.folder import RunsFolder
 from tests.ragen_bench.cli.command import run
 
 pytestmark = pytest.mark.slow
@@ -25,7 +27,13 @@ def test_two_people_in_a_terminal_one_of_them_killed(tmp_path):
     child.expect_exact("p1 plays into run: 0 of 2 episodes recorded.")
     child.expect_exact("--- Episode 1 of 2: ragen/Sokoban-v0, test instance 0")
     child.expect_exact("(q ends the game, skip gives it up, ? lists the actions)")
+    child.sendline("skip")
+    child.expect_exact("It counts as a failure [y/N] ")
+    child.sendline("")
+    child.expect_exact("> ")
     child.sendline("SKIP")
+    child.expect_exact("[y/N] ")
+    child.sendline("y")
     child.expect_exact("Skipped, which counts as a failure. Return 0.00, score 0.00.")
     child.expect_exact("--- Episode 2 of 2")
     child.expect_exact("> ")
@@ -48,5 +56,16 @@ def test_two_people_in_a_terminal_one_of_them_killed(tmp_path):
     report = run("report", "run", cwd=tmp_path)
     assert "human:lab (1 person) on chosen environments, test split" in report.stdout
     assert "Drops   1 of 2 episodes: 1 given up and failed (1 skipped)" in report.stdout
+    exported = run("export", "run", "--as", "atif", "--out", "atif", cwd=tmp_path)
+    assert exported.returncode == 0, exported.stderr
+    written = sorted((tmp_path / "atif").iterdir())
+    assert [json.loads(file.read_text())["extra"]["player"] for file in written] == ["p1", "p1"]
+    assert RunsFolder(tmp_path).list_runs()[0][0].people == 1
+    again = run("evaluate", "human:lab", "--env", "Sokoban-v0", "--out", "run", cwd=tmp_path)
+    assert (again.returncode, again.stderr) == (
+        2,
+        "ragen-bench: human:lab is a person, who has played run: `ragen-bench report run` shows "
+        "the results, and the command that recorded it goes on\n",
+    )
     replayed = run("replay", "run", cwd=tmp_path)
     assert "Replayed 2 of 2 planned episodes: 2 equal, 0 different." in replayed.stdout

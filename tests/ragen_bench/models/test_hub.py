@@ -56,6 +56,14 @@ def test_a_cached_model_needs_no_hub(closed, tmp_path):
         find_model("owner/other")
 
 
+def test_a_training_run_s_best_model_is_suggested(tmp_path):
+    for inner in ("final", "best"):
+        (tmp_path / "run" / inner).mkdir(parents=True)
+        (tmp_path / "run" / inner / "config.json").touch()
+        with pytest.raises(UserError, match=f"no config.json; did you mean .*/run/{inner}\\?"):
+            find_model(str(tmp_path / "run"))
+
+
 def test_the_home_folder_is_expanded(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "model").mkdir()

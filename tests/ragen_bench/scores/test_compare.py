@@ -7,14 +7,22 @@ import pytest
 
 from ragen_bench.scores import compare as comparison
 from ragen_bench.scores.baselines import compute_baseline, compute_floor_and_ceiling
+from ragen_bench.scores.differences import _format_difference, mean_row
 from ragen_bench.scores.summary import summarise
-from ragen_bench.statistics import wilson
+from ragen_bench.statistics import Estimate, wilson
 from ragen_envs.core.sealed import new_key
 from tests.ragen_bench.scores.pairs import compare
 
 from .compared import BANDIT, BASE, LAKE, SOKOBAN, cut, means, played
 
 pytestmark = pytest.mark.xdist_group("compare")  # its runs are made once
+
+
+def test_a_difference_beyond_all_possible_ones_is_not_detectable():
+    spread = Estimate(0.1, (-0.9, 1.0))
+    assert _format_difference(0.6, 0.5, spread)["detectable"] == pytest.approx(1.358, abs=1e-3)
+    assert _format_difference(0.6, 0.5, spread, 1.0)["detectable"] is None
+    assert mean_row([_format_difference(0.6, 0.5, spread, 1.0)], True, 1.0)["detectable"] is None
 
 
 def test_the_figures_by_hand(oracle_run, random_run, other_seed):

@@ -45,6 +45,12 @@ def test_from_nothing_to_a_trained_model(tmp_path, monkeypatch, capsys):
     assert (code, err) == (0, "")
     assert "Iteration 1: held-out success 0." in out
     assert out.endswith("Run     run\nModels  run/best, run/final\n")
+    assert typed(tmp_path, "local", "r.toml", "seed=6", "--out", "run") == (
+        2,
+        "",
+        "ragen-train: run is a run with other settings (seed: recorded 5, given 6); give the "
+        "recorded ones to resume it, or choose another --out\n",
+    )
     assert json.loads((tmp_path / "run/recipe.json").read_text())["seed"] == 5
     assert len((tmp_path / "run/metrics.jsonl").read_text().splitlines()) == 2
 
@@ -53,6 +59,7 @@ def test_from_nothing_to_a_trained_model(tmp_path, monkeypatch, capsys):
     ("arguments", "said"),
     [
         (["locl"], "'locl'"),
+        (["export", "run"], "ragen-train has no export; did you mean ragen-bench export?"),
         (["local", "nowhere.toml", "--out", "run"], "there is no recipe nowhere.toml"),
         (["local", "r.toml", "model=smal", "--out", "run"], "there is no folder 'smal'; give the"),
         (

@@ -95,7 +95,7 @@ def test_thoughts_may_not_change_where_the_monitor_acts_on_them(tmp_path, action
     kept = {"response_format": "think", "monitor": {"action": action}}
     TrainingDirectory(tmp_path, recipe(**kept))
     check_run(tmp_path, recipe(**kept, diagnostics={"gradients": 2}))
-    refused = r"another recipe \(recipe.diagnostics.thoughts: recorded 0, recomputed 4\)"
+    refused = r"other settings \(diagnostics.thoughts: recorded 0, given 4\)"
     with pytest.raises(UserError, match=refused):
         check_run(tmp_path, recipe(**kept, diagnostics={"thoughts": 4}))
     settings = json.loads((tmp_path / "recipe.json").read_text())
