@@ -292,7 +292,8 @@ def _format_certificate(certificate: Certificate, file: Path | None) -> str:
 
 
 def _format_panel(panel: Panel) -> list[str]:
-    from ragen_bench.audit.certificate.panel import BLIND, FLOOR, PLAYERS
+    from ragen_bench.audit.certificate.panel import BLIND, FLOOR
+    from ragen_bench.audit.certificate.scripted_players import PLAYERS
 
     best = "" if panel.ceiling is None else f"; best player {panel.ceiling:.4f}"
     players = [(panel.floor, FLOOR, "random actions: the random baseline")]

@@ -10,8 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ragen_bench.audit.certificate.answers import Answer
 from ragen_bench.audit.certificate.evidence import EPISODES, LEVELS, Evidence
-from ragen_bench.audit.certificate.panel import FLOOR, LEVEL, PLAYERS, Panel, Row
+from ragen_bench.audit.certificate.panel import FLOOR, LEVEL, Panel, Row
 from ragen_bench.audit.certificate.questions import OPENENV, POLICY, QUESTIONS
+from ragen_bench.audit.certificate.scripted_players import PLAYERS
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.specification import spec_hash
 from ragen_bench.third_party import register_environment

@@ -3,7 +3,8 @@
 import pytest
 
 from ragen_bench.audit.certificate import Evidence, certify
-from ragen_bench.audit.certificate.panel import PLAYERS, play_panel
+from ragen_bench.audit.certificate.panel import play_panel
+from ragen_bench.audit.certificate.scripted_players import PLAYERS
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.errors import UserError
 from ragen_envs.registration import find_blind_script, load_class

@@ -15,7 +15,7 @@ from ragen_bench.audit.certificate import (
     Evidence,
     certify,
 )
-from ragen_bench.audit.certificate.panel import PLAYERS
+from ragen_bench.audit.certificate.scripted_players import PLAYERS
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.runs.specification import spec_hash
 from ragen_envs.games.minesweeper.env import MinesweeperEnv
