@@ -32,8 +32,8 @@ _COLUMNS = (
 )
 _CAPTION = (
     "train: generated; unsolved, leaked (held out too), twice: must be 0\n"
-    "same: held-out ones as generated; length: of optimal solutions; kit: checks passed\n"
-    "ceiling: optimal score (~ a reference player's); oracle, blind script: their scores"
+    "same: held-out ones as generated; length: of solutions; kit: checks passed\n"
+    "ceiling: optimal score, ~ a reference's; oracle, blind script: their scores"
 )
 
 

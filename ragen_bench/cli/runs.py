@@ -171,12 +171,14 @@ class Analyse(JsonOptions, ThirdPartyOptions, Command):
 
 
 def failure_table(analysis: JsonObject) -> MetricsTable:
-    """Return the causes of failure by environment, with a line below that explains each cause."""
+    """Return the causes of failure by environment, with an explanation of the first below."""
     from ragen_bench.pages.formats import short
     from ragen_bench.terminal.tables import MetricsTable
 
     causes = [cause for row in analysis["envs"] for cause in row["failures"]]
-    about = dict.fromkeys(f"{cause['label']}: {cause['about']}" for cause in causes)
+    most = max(causes, key=lambda cause: int(cause["episodes"]), default=None)
+    about = [f"{most['label']}: {most['about']}"] if most else []
+    about += ["The others are explained in analysis.json."] if len(causes) > 1 else []
     table = MetricsTable("Why episodes failed", "\n".join(about), ("n", "%", "first example"))
     for row in analysis["envs"]:
         percent = f"{100 * row['failed'] / max(row['episodes'], 1):.0f}"
@@ -197,9 +199,9 @@ _COLUMNS = (
     *("zip", "dist-2", "same"),
 )
 _CAPTION = (
-    "words: per thought; cut: % of responses at the token limit; plan ok: followed\n"
+    "words: per thought; cut: % at the token limit; plan ok: followed plans\n"
     "claims: true, true of another instance (other), not parsed (unread)\n"
-    "first thoughts: compression ratio (zip), distinct bigrams (dist-2), % equal (same)"
+    "first thoughts: compression (zip), bigrams (dist-2), % equal (same)"
 )
 
 
