@@ -74,7 +74,7 @@ def test_a_run_that_is_begun(tmp_path):
     assert not (tmp_path / "run").exists()
     TrainingDirectory(tmp_path / "run", recipe())
     check_run(tmp_path / "run", recipe(name="other", records={"every": 3, "groups": 1}))
-    with pytest.raises(UserError, match=r"another recipe \(recipe.seed: recorded 0, .* 1\)"):
+    with pytest.raises(UserError, match=r"other settings \(seed: recorded 0, given 1\)"):
         check_run(tmp_path / "run", recipe(seed=1))
 
 

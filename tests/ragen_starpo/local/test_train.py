@@ -155,7 +155,7 @@ def test_validation_is_at_its_turns(whole):
 
 
 def test_another_recipe_is_refused_and_a_longer_one_is_not(small, whole, tmp_path):
-    with pytest.raises(UserError, match=r"another recipe \(recipe.seed: recorded 0, .* 1\)"):
+    with pytest.raises(UserError, match=r"other settings \(seed: recorded 0, given 1\)"):
         train(recipe(seed=1), small, whole)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match="holds something else than a training run"):
