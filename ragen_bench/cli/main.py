@@ -11,6 +11,7 @@ from ragen_bench.cli.compare import Compare
 from ragen_bench.cli.describe import Describe, List
 from ragen_bench.cli.entries import Announce, Submit, Verify
 from ragen_bench.cli.evaluate import Demo, Doctor, Evaluate
+from ragen_bench.cli.gateway import Gateway
 from ragen_bench.cli.leaderboard import LEADERBOARD
 from ragen_bench.cli.people import Annotate, Play
 from ragen_bench.cli.plan import Plan
@@ -37,6 +38,7 @@ COMMANDS: Commands = {
     "analyse": Analyse,
     "annotate": Annotate,
     "export": Export,
+    "gateway": Gateway,
     "announce": Announce,
     "submit": Submit,
     "verify": Verify,

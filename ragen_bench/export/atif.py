@@ -74,7 +74,7 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
     omitted if the model reports none, and marked where they are estimated.
     """
     fields = episode.as_json()
-    before = _opening_steps(episode, source.response_format)
+    before = _opening_steps(episode, source)
     turns = [*_turn_steps(episode, len(before) + 1, source.response_format)]
     tokens: JsonObject = {
         f"total_{name}": sum(getattr(turn, name) for turn in episode.turns)
@@ -90,7 +90,7 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
             "extra": {"response_format": source.response_format, **source.settings},
         },
         "steps": [*before, *turns],
-        "notes": " ".join([_OPENING_NOTE, *source.notes]),
+        "notes": " ".join([*[_OPENING_NOTE] * source.has_opening, *source.notes]),
         "final_metrics": {
             **(tokens if any(tokens.values()) else {}),
             **(_ESTIMATED if any(turn.tokens_estimated for turn in episode.turns) else {}),
@@ -103,11 +103,13 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
     }
 
 
-def _opening_steps(episode: EpisodeRecord, response_format: AnswerFormat) -> list[JsonObject]:
-    form = None if states_form(episode.env) else response_format
+def _opening_steps(episode: EpisodeRecord, source: Source) -> list[JsonObject]:
+    form = None if states_form(episode.env) else source.response_format
     # A context may be full, or a server gone, before the first turn.
     first = episode.turns[0].observation if episode.turns else episode.final_observation
     messages = conversation([first], [], form)
+    if not source.has_opening:
+        messages = [{"role": "user", "content": first}]
     steps = []
     for number, message in enumerate(messages, 1):
         role = message["role"]

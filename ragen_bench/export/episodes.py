@@ -28,7 +28,8 @@ _OPPONENT = "What the opponent read and replied is not told."
 class Source:
     """Episodes to export in order, with the settings of sampling and sentences about them.
 
-    `has_estimates` returns whether the tokens of some responses are estimated.
+    `has_estimates` returns whether the tokens of some responses are estimated. `has_opening` says
+    whether the system message and the exchange that shows the format were sent.
     """
 
     model: str
@@ -38,6 +39,7 @@ class Source:
     settings: JsonObject
     notes: tuple[str, ...] = ()
     has_estimates: Callable[[], bool] = lambda: False
+    has_opening: bool = True
 
 
 def read_run_episodes(run: RunDirectory) -> Source:

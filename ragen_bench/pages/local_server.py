@@ -1,4 +1,4 @@
-"""Servers for this machine only: of one page and its script's requests, or of a site."""
+"""Servers for this machine only: of JSON, of one page and its script's requests, or of a site."""
 
 from __future__ import annotations
 
@@ -49,16 +49,20 @@ _POLICY = f"default-src 'self'; img-src data:; {_NO_FRAME}"
 class LoopbackServer(ThreadingHTTPServer):
     """Listens on the loopback address; UserError for a port out of range or in use."""
 
+    port_option = "--port"
+    """The option of the command line that chooses the port, for messages."""
+
     def __init__(self, handler: Callable[..., BaseHTTPRequestHandler], port: int) -> None:
         if not 0 <= port <= 65535:
-            raise UserError(f"--port is between 0 and 65535, got {port}")
+            raise UserError(f"{self.port_option} is between 0 and 65535, got {port}")
         try:
             super().__init__(("127.0.0.1", port), handler)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
             raise UserError(
-                f"port {port} is not available ({error.strerror}); choose another --port, 0 for any"
+                f"port {port} is not available ({error.strerror}); choose another "
+                f"{self.port_option}, 0 for any"
             ) from None
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
@@ -149,31 +153,23 @@ class RenderedPage(NamedTuple):
     status: HTTPStatus = HTTPStatus.OK
 
 
-class PageServer(LoopbackServer):
-    """Serves one page to one user; a subclass handles the requests of its script.
+class JsonServer(LoopbackServer):
+    """Answers JSON; a subclass handles the requests, which run concurrently.
 
-    The URL contains a random word that other pages in the same browser cannot guess. The server
-    also serves the files of `folder`, with `page.html` unless `page` renders it, those of
-    `local_pages`, and the shared styles and scripts.
+    The URL contains a random word that pages in a browser of this machine cannot guess.
     """
 
-    def __init__(self, folder: Traversable | None, port: int = 0) -> None:
-        pages = files("ragen_bench.pages")
-        templates = pages / "templates"
+    max_request_bytes = MAX_REQUEST_BYTES
+    """Maximum size of a request body, in bytes; longer ones are not parsed."""
+
+    def __init__(self, handler: Callable[..., JsonHandler], port: int = 0) -> None:
         self.word = new_secret()
-        shared = templates / "style", templates / "script", pages / "local_pages"
-        places = (*shared, folder) if folder else ()
-        self.files = {file.name: file for place in places for file in place.iterdir()}
-        self.lock = Lock()
-        super().__init__(_PageHandler, port)
+        super().__init__(handler, port)
 
     @property
     def url(self) -> str:
-        """URL of the page."""
+        """URL below which the server answers."""
         return f"{super().url}{self.word}/"
-
-    def page(self, place: str) -> RenderedPage | None:
-        """Render a page, or return None; may run concurrently with other requests."""
 
     @abstractmethod
     def get(self, place: str) -> JsonObject:
@@ -181,10 +177,7 @@ class PageServer(LoopbackServer):
 
     @abstractmethod
     def post(self, place: str, message: object) -> JsonObject:
-        """Return the JSON reply to a message, any JSON value; a refusal raises a RefusedError.
-
-        Calls of `get` and `post` never run concurrently.
-        """
+        """Return the JSON reply to a message, any JSON value; a refusal raises a RefusedError."""
 
 
 class _Reply(NamedTuple):
@@ -199,34 +192,31 @@ def _json_reply(content: Mapping[str, object], status: HTTPStatus = HTTPStatus.O
     return _Reply(json.dumps(content).encode(), "application/json", status)
 
 
-class _PageHandler(_LocalHandler):
-    server: PageServer
+class JsonHandler(_LocalHandler):
+    """Reads the requests of a `JsonServer`, and sends its replies."""
+
+    server: JsonServer
     without_host = ("localhost",)  # the secret is enough
 
     def do_GET(self) -> None:
+        """Answer a GET request."""
         self._send(self._get)
 
     def do_POST(self) -> None:
+        """Answer a POST request."""
         self._send(self._post)
 
     def _get(self) -> _Reply:
-        place = self._place()
-        if page := self.server.page(place):
-            # Names may hold lone surrogates.
-            content = page.text.encode(errors="backslashreplace")
-            return _Reply(content, _MEDIA_TYPES["html"], page.status, _NO_FRAME)
-        file = self.server.files.get(place or "page.html")
-        if file is None:
-            with self.server.lock:
-                return _json_reply(self.server.get(place))
-        return _Reply(file.read_bytes(), _MEDIA_TYPES[file.name.rpartition(".")[2]])
+        return _json_reply(self.server.get(self._place()))
 
     def _post(self) -> _Reply:
         # The body is read first: a browser whose upload is cut off shows no reply.
         message = self._message()
-        place = self._place()
-        with self.server.lock:
-            return _json_reply(self.server.post(place, message))
+        return _json_reply(self.reply(self._place(), message))
+
+    def reply(self, place: str, message: object) -> JsonObject:
+        """Return the reply to a message; a subclass may read the headers for it."""
+        return self.server.post(place, message)
 
     def _place(self) -> str:
         before, word, place = [*self.path.split("/", 2), "", ""][:3]
@@ -238,13 +228,14 @@ class _PageHandler(_LocalHandler):
         length = self.headers.get("Content-Length", "")
         if not re.fullmatch("[0-9]{1,15}", length):
             raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "the request does not give its length")
-        if int(length) > MAX_REQUEST_BYTES:
+        most = self.server.max_request_bytes
+        if int(length) > most:
             left = min(int(length), _MAX_DISCARDED)
             while left > 0:
                 left -= len(self.rfile.read(min(left, _CHUNK))) or left
             raise RefusedError(
                 HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"a request has at most {MAX_REQUEST_BYTES:,} bytes, and this one {int(length):,}",
+                f"a request has at most {most:,} bytes, and this one {int(length):,}",
             )
         try:
             return json.loads(self.rfile.read(int(length)))
@@ -264,3 +255,44 @@ class _PageHandler(_LocalHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(reply.content)
+
+
+class PageServer(JsonServer):
+    """Serves one page to one user; a subclass handles the requests of its script.
+
+    The server also serves the files of `folder`, with `page.html` unless `page` renders it, those
+    of `local_pages`, and the shared styles and scripts. Calls of `get` and `post` never run
+    concurrently.
+    """
+
+    def __init__(self, folder: Traversable | None, port: int = 0) -> None:
+        pages = files("ragen_bench.pages")
+        templates = pages / "templates"
+        shared = templates / "style", templates / "script", pages / "local_pages"
+        places = (*shared, folder) if folder else ()
+        self.files = {file.name: file for place in places for file in place.iterdir()}
+        self.lock = Lock()
+        super().__init__(_PageHandler, port)
+
+    def page(self, place: str) -> RenderedPage | None:
+        """Render a page, or return None; may run concurrently with other requests."""
+
+
+class _PageHandler(JsonHandler):
+    server: PageServer
+
+    def _get(self) -> _Reply:
+        place = self._place()
+        if page := self.server.page(place):
+            # Names may hold lone surrogates.
+            content = page.text.encode(errors="backslashreplace")
+            return _Reply(content, _MEDIA_TYPES["html"], page.status, _NO_FRAME)
+        file = self.server.files.get(place or "page.html")
+        if file is None:
+            with self.server.lock:
+                return _json_reply(self.server.get(place))
+        return _Reply(file.read_bytes(), _MEDIA_TYPES[file.name.rpartition(".")[2]])
+
+    def reply(self, place: str, message: object) -> JsonObject:
+        with self.server.lock:
+            return super().reply(place, message)

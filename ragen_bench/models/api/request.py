@@ -50,7 +50,7 @@ class RequestSender(Sender):
     ) -> None:
         super().__init__(model, dialect, sampling, refused)
         self._has_answered = model.has_answered
-        self._limit_fits = False
+        self.limit_fits = False
         self._check = asyncio.Lock()
 
     async def find_refused(self) -> tuple[frozenset[str], str]:
@@ -199,13 +199,13 @@ class RequestSender(Sender):
     async def _check_limit(self, overflow: ContextError) -> None:
         """Refuse a token limit that is too long for an empty conversation; asked once."""
         async with self._check:
-            if self._limit_fits:
+            if self.limit_fits:
                 return
             try:
                 await self.ask(_EMPTY, 0, self._fields)
             except ContextError:
                 raise self._limit_error(overflow) from overflow
-            self._limit_fits = True
+            self.limit_fits = True
 
     def _limit_error(self, overflow: ContextError) -> UserError:
         return UserError(

@@ -1,0 +1,76 @@
+"""The gateway's HTTP server."""
+
+from __future__ import annotations
+
+import re
+
+from ragen_bench.errors import UserError
+from ragen_bench.gateway.conversations import Conversations
+from ragen_bench.gateway.playing import Player
+from ragen_bench.gateway.requests import read_chat, read_play, refuse
+from ragen_bench.gateway.table import GatewaySettings, Table
+from ragen_bench.json_types import JsonObject
+from ragen_bench.pages.local_server import JsonHandler, JsonServer, not_found
+from ragen_envs.core.local_servers import LOOPBACK
+
+_BEARER = re.compile("Bearer +(.+)")
+
+
+class GatewayServer(JsonServer):
+    """Plays episodes (`play`), answers conversations (`v1/chat/completions`), shows `results`."""
+
+    max_request_bytes = 16 << 20  # a whole conversation
+    request_queue_size = 128  # trainers start all rollouts of a step at once
+    port_option = "--listen 127.0.0.1:PORT"
+
+    def __init__(self, settings: GatewaySettings, port: int = 0) -> None:
+        self.table = Table(settings)
+        self._player, self._conversations = Player(self.table), Conversations(self.table)
+        super().__init__(_Handler, port)
+
+    def get(self, place: str) -> JsonObject:
+        """Return the summary of the results."""
+        if place != "results":
+            raise not_found()
+        return self.table.results.summary()
+
+    def post(self, place: str, message: object) -> JsonObject:
+        """Play an episode."""
+        if place != "play":
+            raise not_found()
+        return self._player.play(read_play(message))
+
+    def chat(self, key: str, message: object) -> JsonObject:
+        """Return the game's reply in the conversation of an API key."""
+        return self._conversations.reply(key, read_chat(message))
+
+    def service_actions(self) -> None:
+        """End silent conversations; called twice a second."""
+        self._conversations.end_silent(self.table.settings.timeout)
+
+    def server_close(self) -> None:
+        """Close the server, and keep the turns of running conversations."""
+        super().server_close()
+        self._conversations.close()
+
+
+class _Handler(JsonHandler):
+    server: GatewayServer
+
+    def reply(self, place: str, message: object) -> JsonObject:
+        if place != "v1/chat/completions":
+            return super().reply(place, message)
+        key = _BEARER.fullmatch(self.headers.get("Authorization", ""))
+        if key is None:
+            raise refuse("the API key is missing, which names the conversation; send any word")
+        return self.server.chat(key[1], message)
+
+
+def parse_address(listen: str) -> int:
+    """Return the port of a loopback address; UserError for another address."""
+    host, _, port = listen.rpartition(":")
+    if host not in LOOPBACK or not re.fullmatch("[0-9]{1,5}", port):
+        raise UserError(
+            f"--listen is 127.0.0.1:PORT, got {listen!r}; for other machines, tunnel to this one"
+        )
+    return int(port)

@@ -1,0 +1,116 @@
+"""What all episodes of a gateway share: settings, environments, noise seeds and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ragen_bench.environments import AnyEnv
+from ragen_bench.episodes.episode import Task
+from ragen_bench.errors import UserError
+from ragen_bench.gateway.results import Result, ResultFile, post_reward
+from ragen_bench.suites import EnvPool, env_id, find_choice, held_out_size, response_format_of
+from ragen_envs.core.instances import Split
+from ragen_envs.core.protocol import ResponseFormat
+from ragen_envs.integrations.bridging import NoiseSeedCounter
+
+_SPLITS: tuple[Split, ...] = ("train", "val", "test")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GatewaySettings:
+    """Settings of all episodes.
+
+    Attributes:
+        env: Full id of the environment.
+        split: Split of the instances.
+        out: File of the results.
+        response_format: Format of the responses.
+        temperature: Sampling temperature.
+        max_tokens: Maximum tokens of a response.
+        timeout: Seconds until a silent endpoint or client ends its episode.
+        retries: Retries of a failed request to an endpoint.
+        post: URL to post rewards to where a request names none; "" for none.
+    """
+
+    env: str
+    split: Split = "train"
+    out: Path = Path("gateway.jsonl")
+    response_format: ResponseFormat = "think"
+    temperature: float = 1.0
+    max_tokens: int = 512
+    timeout: float = 600.0
+    retries: int = 7
+    post: str = ""
+
+    def __post_init__(self) -> None:
+        for name, is_valid in (
+            ("temperature", 0 <= self.temperature <= 100),
+            ("max-tokens", self.max_tokens >= 1),
+            ("timeout", 0 < self.timeout <= 10**6),
+            ("retries", self.retries >= 0),
+        ):
+            if not is_valid:
+                value = getattr(self, name.replace("-", "_"))
+                raise UserError(f"--{name} {value:g} is out of range")
+
+
+def make_settings(env: str, split: str, response_format: str, **others: object) -> GatewaySettings:
+    """Return the settings of a command line; UserError for an unknown name."""
+    return GatewaySettings(
+        env=env_id(env),
+        split=find_choice("split", split, _SPLITS),
+        response_format=response_format_of(response_format),
+        **others,  # type: ignore[arg-type]
+    )
+
+
+class Table:
+    """Environments to play in, and the results of ended episodes."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self.settings = settings
+        self.results = ResultFile(settings.out)
+        self._envs = EnvPool(settings.response_format)
+        self._noise_seeds = NoiseSeedCounter()
+        for (env, split, instance), begun in self.results.begun.items():
+            for _ in range(begun):
+                self._noise_seeds.next(env, find_choice("split", split, _SPLITS), instance)
+        self.give_back(self.take_env())  # an environment that cannot be made is reported at once
+
+    def make_task(self, instance: int, noise_seed: int | None) -> Task:
+        """Return the episode of an instance; by default its n-th one has the n-th noise seed.
+
+        Raises:
+            UserError: The instance is out of range.
+        """
+        env, split = self.settings.env, self.settings.split
+        size = (1 << 63) if split == "train" else held_out_size(env)
+        if not 0 <= instance < size:
+            upper = "2^63 - 1" if split == "train" else size - 1
+            raise UserError(
+                f"instance {instance} is out of range; the {split} split of {env} has 0 to {upper}"
+            )
+        if noise_seed is None:
+            noise_seed = self._noise_seeds.next(env, split, instance)
+        return Task(env, split, instance, noise_seed)
+
+    def take_env(self) -> AnyEnv:
+        """Return an environment that no other episode uses."""
+        return self._envs.take(self.settings.env, self.settings.split)
+
+    def give_back(self, env: AnyEnv) -> None:
+        """Make an environment available to later episodes."""
+        self._envs.give_back(self.settings.env, self.settings.split, env)
+
+    def deliver(self, result: Result, url: str = "", key: str = "") -> bool:
+        """Post the reward of a finished episode, unless it was posted; return whether it is.
+
+        Raises:
+            UserError: It could not be posted.
+        """
+        url = url or self.settings.post
+        if url and result.is_finished and not self.results.is_posted(result.id):
+            post_reward(result, url, key)
+            self.results.mark_posted(result.id)
+        return self.results.is_posted(result.id)
