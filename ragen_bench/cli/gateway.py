@@ -62,7 +62,7 @@ class Gateway(Command):
             summary = server.table.results.summary()
             shown = {name: "-" if value is None else value for name, value in summary.items()}
             write_out(
-                "{episodes} episodes, {given_up} given up, mean reward {reward}, success {success}; "
-                "all are in {out}\n".format_map({**shown, "out": self.out})
+                "{episodes} episodes, {given_up} given up, mean reward {reward}, "
+                "success {success}; all are in {out}\n".format_map({**shown, "out": self.out})
             )
         return 0

@@ -17,6 +17,7 @@ from ragen_bench.gateway.table import Table
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Completion
 from ragen_bench.visible import write_error
+from ragen_envs.core.wording import pluralize
 
 _KEPT_ENDED = 1024
 """Ended conversations whose last reply can be asked for again."""
@@ -112,8 +113,8 @@ class Conversation:
         table.give_back(episode.env)
         self._episode = None
         self.ending = (
-            f"the conversation {self.id} was ended: {reason}; its {result.turns} turns are in "
-            f"{table.results.file}"
+            f"the conversation {self.id} was ended: {reason}; {table.results.file} has "
+            f"{pluralize(result.turns, 'turn')} of it"
             if reason
             else f"the episode {self.id} has ended with the return {result.reward:g}"
         ) + "; another API key begins another one"

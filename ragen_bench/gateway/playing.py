@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from http import HTTPStatus
 from threading import Condition
 
@@ -21,6 +20,7 @@ from ragen_bench.models.api.server_model import OpenAIModel
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.reasoning import stop_text
 from ragen_envs.core.local_servers import new_secret
+from ragen_envs.core.wording import pluralize
 
 
 class Endpoint(OpenAIModel):
@@ -39,7 +39,7 @@ class Endpoint(OpenAIModel):
         )
         super().__init__(request.model, options, key=request.api_key)
         self._entry, self._refused = {}, frozenset()
-        self._knows_system = self.key_works = True
+        self._knows_system = True
 
     def _sender(self, sampling: Sampling) -> RequestSender:
         sender = super()._sender(sampling)
@@ -70,8 +70,9 @@ class Player:
                     table.results.add(result)
                 if result.error:
                     raise UserError(
-                        f"{result.error}; the {result.turns} turns so far are in "
-                        f"{table.results.file}, and the same request plays the episode anew",
+                        f"{result.error}; {table.results.file} has "
+                        f"{pluralize(result.turns, 'turn')} of the episode, and the same request "
+                        "plays it anew",
                         exit_code=1,
                     )
                 posted = table.deliver(result, request.reward_url, request.api_key)
@@ -79,7 +80,7 @@ class Player:
                 is_request = error.exit_code == 2
                 status = HTTPStatus.BAD_REQUEST if is_request else HTTPStatus.BAD_GATEWAY
                 raise refuse(str(error), status) from error
-        return {**asdict(result), "posted": posted}
+        return {**vars(result), "posted": posted}
 
     def _play(self, id_: str, request: PlayRequest) -> Result:
         table, settings = self._table, self._table.settings

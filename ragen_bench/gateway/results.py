@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -110,7 +110,7 @@ class ResultFile:
 
     def add(self, result: Result) -> None:
         """Append a result."""
-        self._append(asdict(result))
+        self._append(dict(vars(result)))
 
     def find(self, id_: str) -> Result | None:
         """Return the latest result of an id."""
@@ -185,7 +185,7 @@ def post_reward(result: Result, url: str, key: str) -> None:
     """
     event = {
         "event_type": "reward",
-        "data": {"value": result.reward, "source": "ragen-bench", **asdict(result)},
+        "data": {"value": result.reward, "source": "ragen-bench", **vars(result)},
     }
     headers = {"Content-Type": "application/json"}
     if key:

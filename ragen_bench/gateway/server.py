@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 
 from ragen_bench.errors import UserError
 from ragen_bench.gateway.conversations import Conversations
@@ -11,6 +12,7 @@ from ragen_bench.gateway.requests import read_chat, read_play, refuse
 from ragen_bench.gateway.table import GatewaySettings, Table
 from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.local_server import JsonHandler, JsonServer, not_found
+from ragen_bench.runs.atomic import lock_folder
 from ragen_envs.core.local_servers import LOOPBACK
 
 _BEARER = re.compile("Bearer +(.+)")
@@ -24,9 +26,15 @@ class GatewayServer(JsonServer):
     port_option = "--listen 127.0.0.1:PORT"
 
     def __init__(self, settings: GatewaySettings, port: int = 0) -> None:
-        self.table = Table(settings)
-        self._player, self._conversations = Player(self.table), Conversations(self.table)
-        super().__init__(_Handler, port)
+        self._held = ExitStack()
+        self._held.enter_context(lock_folder(settings.out.resolve()))
+        try:
+            self.table = Table(settings)
+            self._player, self._conversations = Player(self.table), Conversations(self.table)
+            super().__init__(_Handler, port)
+        except BaseException:
+            self._held.close()
+            raise
 
     def get(self, place: str) -> JsonObject:
         """Return the summary of the results."""
@@ -52,10 +60,13 @@ class GatewayServer(JsonServer):
         """Close the server, and keep the turns of running conversations."""
         super().server_close()
         self._conversations.close()
+        self._held.close()
 
 
 class _Handler(JsonHandler):
     server: GatewayServer
+    protocol_version = "HTTP/1.1"  # one connection for all requests of an agent
+    wbufsize = -1  # a reply in one piece, which the client does not wait for
 
     def reply(self, place: str, message: object) -> JsonObject:
         if place != "v1/chat/completions":
