@@ -36,6 +36,7 @@ class Endpoint(OpenAIModel):
             concurrency=1,
             timeout=settings.timeout,
             retries=settings.retries,
+            key_variable="api_key",
         )
         super().__init__(request.model, options, key=request.api_key)
         self._entry, self._refused = {}, frozenset()

@@ -223,7 +223,5 @@ def test_an_endpoint_that_refuses_the_key_is_named(tmp_path):
             status, words = refusal(ask(f"{server.url}play", request))
     finally:
         refusing.close()
-    assert words == 1
     assert status == 502
-    assert words.startswith(f"{refusing.url}/v1 refused the key")
-    assert "k-secret" not in words
+    assert words == f"{refusing.url}/v1 refuses the key of api_key (HTTP 401)"
