@@ -98,7 +98,7 @@ class Conversation:
         }
 
     def _finish(self, episode: Episode, reason: str = "") -> JsonObject:
-        """Keep and post the result, free the environment, and return what it adds to the state."""
+        """Keep and post the result, free the environment, and return the fields of the end."""
         table = self._table
         source = Source(
             "agent",

@@ -26,8 +26,8 @@ from ragen_envs.core.wording import pluralize
 class Endpoint(OpenAIModel):
     """A server that is asked for the responses of episodes alone.
 
-    A trainer's proxy records each request and learns from it, so the server is not asked for what
-    it serves, which settings it refuses, or how its template renders a system message.
+    A trainer's proxy records each request and learns from it. So there are no requests for the
+    list of models, for refused settings, or for the rendering of a system message.
     """
 
     def __init__(self, request: PlayRequest, settings: GatewaySettings) -> None:

@@ -40,9 +40,9 @@ class Result:
         noise_seed: Seed of the noise.
         outcome: End of the episode, as in the record of a run.
         reward: Sum of the rewards; None if the episode was given up.
-        success: Whether the game was won; None if it does not say.
+        success: Success of the player; None if the game does not report it.
         turns: Number of responses.
-        error: Why the episode was given up, or "".
+        error: Reason for giving the episode up, or "".
         trajectory: The conversation in ATIF.
     """
 

@@ -1,4 +1,4 @@
-"""What all episodes of a gateway share: settings, environments, noise seeds and results."""
+"""The settings, environments, noise seeds and results that the episodes of a gateway share."""
 
 from __future__ import annotations
 
