@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ragen_envs.core import extras
 
-with extras.required("ragen_envs.integrations.gem", "gem", "gem"):
+with extras.required("ragen_envs.integrations.gem", "gem", "gem", "gem-llm 0.1"):
     import gem  # type: ignore[import-untyped]
 
 from copy import deepcopy

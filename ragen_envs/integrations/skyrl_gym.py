@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ragen_envs.core import extras
 
-with extras.required("ragen_envs.integrations.skyrl_gym", "skyrl_gym", "skyrl"):
+with extras.required("ragen_envs.integrations.skyrl_gym", "skyrl_gym", "skyrl", "skyrl-gym 0.4"):
     import skyrl_gym  # type: ignore[import-untyped]
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -12,7 +12,9 @@ Multi-player games are PettingZoo environments: `pettingzoo_env("TicTacToe-v0", 
 
 from ragen_envs.core import extras
 
-with extras.required("ragen_envs.integrations.textarena", "textarena", "textarena"):
+with extras.required(
+    "ragen_envs.integrations.textarena", "textarena", "textarena", "textarena 0.7"
+):
     import textarena as _textarena  # type: ignore[import-untyped]  # noqa: F401
     from textarena.envs.registration import (  # type: ignore[import-untyped]
         ENV_REGISTRY,

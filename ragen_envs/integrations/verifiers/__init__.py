@@ -10,7 +10,9 @@ Conversely, `TasksetEnv` is a Gymnasium environment of any taskset of verifiers.
 
 from ragen_envs.core import extras
 
-with extras.required("ragen_envs.integrations.verifiers", "verifiers", "verifiers"):
+with extras.required(
+    "ragen_envs.integrations.verifiers", "verifiers", "verifiers", "verifiers 0.4"
+):
     import verifiers as _verifiers  # noqa: F401
 
 from ragen_envs.integrations.verifiers.taskset import (

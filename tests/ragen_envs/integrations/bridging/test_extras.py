@@ -1,7 +1,9 @@
 """A bridge whose package is missing says in one line which extra brings it."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +21,17 @@ def test_a_missing_package_is_named_in_one_line(bridge):
         f"ImportError: ragen_envs.integrations.{bridge} needs {package}: "
         f"pip install 'ragen-bench[{extra}]' (in a checkout: pip install '.[{extra}]')"
     )
+
+
+def test_a_bridge_warns_of_other_versions_than_those_of_the_tests():
+    root = Path(__file__).parents[4]
+    sources = (root / "ragen_envs" / "integrations").rglob("*.py")
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
+    found = re.findall(r'required\([^)]*"([\w-]+) ([\d.]+)",?\s*\)', text)
+    pins = "\n".join(path.read_text() for path in root.glob("constraints*.txt"))
+    assert len(found) == 5
+    for package, version in found:
+        assert f"\n{package}=={version}." in pins
 
 
 def test_the_suite_alone_imports_no_bridge():
