@@ -63,6 +63,8 @@ def test_released_ids_stay_in_order():
         "ragen/Desk-v0",
         "ragen/DeskShifting-v0",
         "ragen/DeskHostile-v0",
+        "ragen/Sudoku-v0",
+        "ragen/SudokuLarge-v0",
     )
     assert tuple(id_ for id_ in IDS if id_ in released) == released
     registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
@@ -241,6 +243,8 @@ GOLDEN = {
     "ragen/Desk-v0": "7bd45474b0b513f4",
     "ragen/DeskShifting-v0": "f2d86eaeed89ae0c",
     "ragen/DeskHostile-v0": "f51339d1c8fa72d6",
+    "ragen/Sudoku-v0": "eaf5ff280981dd47",
+    "ragen/SudokuLarge-v0": "6441a64b5da79ce5",
 }
 
 

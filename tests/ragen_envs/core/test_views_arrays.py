@@ -33,6 +33,9 @@ def meanings(first):
     if "playing Minesweeper" in first:
         digits = {str(digit): f"{digit} around it" for digit in range(9)}
         return {**digits, "#": "closed", "*": "a mine that you opened", "!": "no square at all"}
+    if "playing Sudoku" in first:
+        digits = {f"{digit} ": f"given {digit}" for digit in range(1, 7)}
+        return {**digits, **{f"{digit}*": f"your {digit}" for digit in range(1, 7)}, ". ": "empty"}
     told = re.search("(Symbols|Colours): (.*)\\.", first)
     entries = told[2].split(", ")
     table = {entry[0]: entry[2:].replace("you", "player") for entry in entries}
@@ -61,6 +64,9 @@ def rows(state, table):
         grid = ["".join(line.split()[1:]) for line in state.split("\n")[2:]]
         size = max(5, len(grid))  # of the largest board of the variant
         return [[table[s] for s in line.ljust(size, "!")] for line in [*grid, *"!" * size][:size]]
+    if state.startswith("  A"):
+        grid = [line for line in state.split("\n")[1:] if "--" not in line]
+        return [[table[cell] for cell in re.findall(r"[\d.][ *]", f"{line[2:]} ")] for line in grid]
     grid = [line for line in state.split("\n") if not line.startswith("Positions")]
     if " " in table:  # a cube's faces are written with a blank column between them
         grid = [re.sub("(..).", r"\1", line.ljust(12)) for line in grid]
@@ -74,7 +80,8 @@ def counts_in(state):
 
 
 def test_the_ids():
-    names = (*SOKOBAN, *FROZEN_LAKE, *CUBE, "Minesweeper-v0", "MinesweeperLarge-v0")
+    mines, sudoku = ("Minesweeper-v0", "MinesweeperLarge-v0"), ("Sudoku-v0", "SudokuLarge-v0")
+    names = (*SOKOBAN, *FROZEN_LAKE, *CUBE, *mines, *sudoku)
     assert {f"ragen/{name}" for name in names} == {*ARRAY_IDS}
 
 
