@@ -243,8 +243,8 @@ GOLDEN = {
     "ragen/Desk-v0": "7bd45474b0b513f4",
     "ragen/DeskShifting-v0": "f2d86eaeed89ae0c",
     "ragen/DeskHostile-v0": "f51339d1c8fa72d6",
-    "ragen/Sudoku-v0": "eaf5ff280981dd47",
-    "ragen/SudokuLarge-v0": "6441a64b5da79ce5",
+    "ragen/Sudoku-v0": "71d38df90736061a",
+    "ragen/SudokuLarge-v0": "45122baef75c5977",
 }
 
 

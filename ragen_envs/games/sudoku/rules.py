@@ -63,20 +63,23 @@ def canonical_form(grid: str) -> bytes:
     whose digits are numbered by first appearance.
     """
     size = _side(grid)
+    places = _places(size)
     digits = np.array([0 if c == EMPTY else int(c) for c in grid])
-    images = digits[_places(size)]
-    numbers = np.zeros((size + 1, images.shape[1]), dtype=np.intp)
+    numbers = np.zeros((places.shape[1], size + 1), dtype=np.intp)
+    numbers[:, 0] = size + 1
+    flat, used = numbers.reshape(-1), np.zeros(len(numbers), dtype=np.intp)
+    left = np.arange(len(numbers))  # the images with the smallest beginning
     form = bytearray()
-    for place in range(len(grid)):
-        column, held = np.arange(images.shape[1]), images[place]
-        number = numbers[held, column]
-        is_new = (held > 0) & (number == 0)
-        number[is_new] = numbers.max(axis=0)[is_new] + 1
-        numbers[held, column] = number
+    for place in places:
+        index = digits[place[left]] + left * (size + 1)
+        number = flat[index]
+        is_new = number == 0
+        if is_new.any():
+            used[left] += is_new
+            number = np.where(is_new, used[left], number)
+            flat[index] = number
         form.append(number.min())
-        is_least = number == form[-1]
-        if not is_least.all():
-            images, numbers = images[:, is_least], numbers[:, is_least]
+        left = left[number == form[-1]]
     return bytes(form)
 
 

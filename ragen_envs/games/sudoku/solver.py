@@ -21,11 +21,11 @@ def _keeping(size: int) -> tuple[int, ...]:
 
 def list_candidates(grid: str, size: int) -> Candidates:
     """Return the candidates of a grid, without propagation."""
-    empty = sum([1 << cell for cell, digit in enumerate(grid) if digit == EMPTY])
-    return tuple(
-        sum([1 << cell for cell, held in enumerate(grid) if held == digit], empty)
-        for digit in DIGITS[:size]
-    )
+    masks = dict.fromkeys(EMPTY + DIGITS[:size], 0)
+    for cell, digit in enumerate(grid):
+        masks[digit] |= 1 << cell
+    empty = masks.pop(EMPTY)
+    return tuple([mask | empty for mask in masks.values()])
 
 
 def propagate(candidates: Candidates, size: int) -> Candidates | None:

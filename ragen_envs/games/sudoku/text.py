@@ -26,10 +26,10 @@ def list_tiles(size: int) -> tuple[Tile, ...]:
     return (
         Tile("empty", _PAPER, look="white"),
         *(
-            Tile(f"{name} {digit}", ground, MARKS[int(digit)], ink, look)
-            for name, ground, ink, look in (
-                ("given", _GIVEN, _BLACK, "black on grey"),
-                ("your", _PAPER, _BLUE, "blue on white"),
+            Tile(f"{name} {digit}", ground, MARKS[int(digit)], ink, f"{colour} {digit}{back}")
+            for name, ground, ink, colour, back in (
+                ("given", _GIVEN, _BLACK, "black", " on grey"),
+                ("your", _PAPER, _BLUE, "blue", ""),
             )
             for digit in DIGITS[:size]
         ),
@@ -41,8 +41,8 @@ def describe_picture(size: int) -> str:
     height, width = BOXES[size]
     return (
         f"Columns are called A to {COLUMNS[size - 1]} from the left, rows 1 to {size} from the "
-        f"top. A box has {height} rows and {width} columns; the first one is in the top left "
-        "corner."
+        f"top. The first box is of the rows 1 to {height} and the columns A to "
+        f"{COLUMNS[width - 1]}, the next one to its side, and so on."
     )
 
 
@@ -56,8 +56,8 @@ def rules(legend: str, size: int, budget: Budget) -> str:
         f"{legend}\n"
         "An action enters a digit into a cell: the letter of its column, the number of its row, = "
         "and the digit. A new entry replaces your earlier one in the cell; given digits stay.\n"
-        "Wrong entries are accepted and not reported. The game ends when the whole grid is "
-        "right.\n"
+        "Wrong entries are accepted and not reported. The game ends as soon as the grid is the "
+        "solution.\n"
         f"{budget.sentence}"
     )
 
