@@ -16,6 +16,7 @@ EPISODES = [
     ("oracle", WIN),
     ([RIGHT[0], "A3=3", *RIGHT[1:]], WIN),  # corrected
     (["C1=3", *RIGHT[1:], "B1=4", "A2=1"], ("wrong_digit", 1)),
+    (["C1=3", "C1=3 || B1=4", *RIGHT[1:], "A2=1"], ("wrong_digit", 1)),
     (["D1=3", "C1=3", *RIGHT[1:], "B1=4"], ("repeated_digit", 2)),  # D1 has the 3
     (["C1=3", "C1=1", "D1=3", "C1=3", RIGHT[1]], ("repeated_digit", 4)),  # wrong once more
     (["C1=3 || A3=3", *RIGHT[1:], "B1=4", "x"], ("wrong_digit", 1)),  # A3 is corrected
