@@ -7,8 +7,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import ragen_envs
-
 FOLDERS = ("/app", "/game", "/logs", "/root", "/solution", "/tests", "/tmp")
 """Folders of a container that keep their files from one command to the next."""
 _SYSTEM = (
@@ -34,17 +32,18 @@ def sandbox_command(
     """Return a command that runs another one by `sh -c` in the container whose folders are in root.
 
     It has no network and sees no other process. An agent's container sees the system's programs,
-    Python without any package, and the game's socket. A verifier's has no socket, and sees this
-    Python's packages instead.
+    Python without any package, and the game's socket. A verifier's has no socket, and sees all that
+    this Python can import.
     """
     mounts = {path: path for path in _SYSTEM}
     variables = {"HOME": "/root", "LANG": "C.UTF-8", **variables}
     if socket is None:
-        packages = [str(Path(ragen_envs.__file__).parents[1]), *_package_folders()]
-        mounts |= {path: path for path in (sys.base_prefix, sys.prefix, *packages)}
+        # Without links, below which nothing could be mounted.
+        packages = [str(Path(path).resolve()) for path in sys.path if Path(path).is_dir()]
+        prefix = str(Path(sys.prefix).resolve())
+        mounts |= {path: path for path in (sys.base_prefix, prefix, *packages)}
         variables["PYTHONPATH"] = ":".join(packages)
-        path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-        hidden = []
+        path, hidden = f"{prefix}/bin:/usr/bin:/bin", []
     else:
         # At a path of its own: below a folder that the agent writes to, it could be replaced.
         mounts |= {f"{_PYTHON}/{name}": f"{sys.base_prefix}/{name}" for name in ("bin", "lib")}
@@ -65,10 +64,6 @@ def sandbox_command(
         *(word for name, value in variables.items() for word in ("--setenv", name, value)),
         *("--", "sh", "-c", command),
     ]
-
-
-def _package_folders() -> list[str]:
-    return [path for path in sys.path if Path(path).name in _PACKAGES]
 
 
 def _packages_below(source: str, target: str) -> list[str]:

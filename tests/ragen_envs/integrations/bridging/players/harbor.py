@@ -1,4 +1,4 @@
-"""The command of Harbor's agents, over the game's socket; the verifier replays a third of the episodes."""
+"""The command of Harbor's agents over the game's socket; the verifier replays a third."""
 
 import tempfile
 from functools import lru_cache
