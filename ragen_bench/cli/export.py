@@ -21,8 +21,8 @@ class Export(JsonOptions, Command):
     """Writes a run, demonstrations of the oracle, or tasks, for other programs.
 
     The format parquet has one row per episode, which datasets.load_dataset(DIR) reads; atif has
-    one file per episode, in the Agent Trajectory Interchange Format; harbor has one folder per
-    instance of one environment, a task of Harbor, and needs no RUN.
+    one file per episode, in the Agent Trajectory Interchange Format. The format harbor has one task
+    of Harbor per instance of one environment, and takes no RUN.
     """
 
     source: Annotated[

@@ -26,6 +26,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 from typing import Any
 
+from ragen_envs.core.visible import write_error
 from ragen_envs.integrations.harbor.sandbox import FOLDERS, sandbox_command
 from ragen_envs.integrations.harbor.server import RESPONSES
 
@@ -53,9 +54,7 @@ class GameEnvironment(BaseEnvironment):  # type: ignore[misc]
         super().preflight(kwargs)
         installed = version("harbor")
         if not installed.startswith(f"{TESTED}."):
-            sys.stderr.write(
-                f"ragen-bench is tested with Harbor {TESTED}; {installed} is installed\n"
-            )
+            write_error(f"ragen-bench is tested with Harbor {TESTED}; {installed} is installed\n")
         if shutil.which("bwrap") is None:
             raise SystemExit("GameEnvironment needs bubblewrap: apt install bubblewrap")
 

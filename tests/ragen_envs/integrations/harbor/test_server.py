@@ -2,9 +2,12 @@
 
 import io
 import json
+import re
+import shlex
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -32,6 +35,20 @@ def path(tmp_path, monkeypatch, record):
         yield path
         running.shutdown()
         thread.join()
+
+
+def test_the_docs_show_what_the_command_prints(record):
+    page = (Path(__file__).parents[4] / "docs" / "harbor.md").read_text(encoding="utf-8")
+    shown = re.search(r"```\n(\$ game .*?)```", page, re.DOTALL)[1]
+    _, *turns = re.split(r"^\$ game (.*)\n", shown, flags=re.MULTILINE)
+    assert len(turns) == 4
+    game_of_page = Task("ragen/Sokoban-v0", 1, 0, "test", "plain")
+    playing = Game(open_episode(game_of_page), game_of_page, record)
+    for command, printed in zip(turns[::2], turns[1::2], strict=True):
+        data = json.dumps({"response": shlex.split(command)[0]}).encode()
+        reply = playing.answer(data)
+        end = "The episode is over.\n" if reply["terminated"] else ""
+        assert f"{reply['text']}\n{end}" == printed
 
 
 def connect(path, data):
