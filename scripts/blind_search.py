@@ -64,6 +64,7 @@ SIZES = {
     "desk": Sizes(24_000, 256, 512),
     "frozen-lake": Sizes(2_000_000, 4096, 4096),
     "minesweeper": Sizes(200_000),
+    "search": Sizes(24_000, 256, 512),
     "sokoban": Sizes(1_000_000, 2048, 2048),
     "twenty-questions": Sizes(40_000, 512, 512),
     "webshop": Sizes(100_000, 512, 512),

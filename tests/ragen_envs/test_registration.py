@@ -65,6 +65,7 @@ def test_released_ids_stay_in_order():
         "ragen/DeskHostile-v0",
         "ragen/Sudoku-v0",
         "ragen/SudokuLarge-v0",
+        "ragen/Search-v0",
     )
     assert tuple(id_ for id_ in IDS if id_ in released) == released
     registered = {id_ for id_ in gymnasium.registry if id_.startswith("ragen/")}
@@ -245,6 +246,7 @@ GOLDEN = {
     "ragen/DeskHostile-v0": "f51339d1c8fa72d6",
     "ragen/Sudoku-v0": "71d38df90736061a",
     "ragen/SudokuLarge-v0": "45122baef75c5977",
+    "ragen/Search-v0": "d100311c308bdace",
 }
 
 

@@ -1,4 +1,4 @@
-"""The tools of the office, and the reader of their calls, linear in the length of the text."""
+"""The tools of the office, and the reader of their calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from ragen_envs.core.protocol import BROKEN, ActionReader, FreeText, Parsed, store
+from ragen_envs.core.call_reader import CallReader
+from ragen_envs.core.protocol import FreeText
 from ragen_envs.core.tool_calls import Parameter, TypedFunction, form_of, read_call, write_call
 from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, MOST_BOXES, TIMES
 
@@ -115,47 +116,16 @@ def known_call(text: str) -> Call:
     return call
 
 
-class CallReader(ActionReader):
-    """Reads any well-formed call, and lists those that the player has made."""
+class DeskReader(CallReader):
+    """Reads any well-formed call of a tool."""
 
     free = FreeText("", "", LONGEST_CALL, form_of(FUNCTIONS))
 
     def __init__(self, listed: tuple[str, ...]) -> None:
-        super().__init__((), EXAMPLE)
-        self.actions = listed
-        self._listed = len(listed)
-        self._index = {text: place for place, text in enumerate(listed)}
+        super().__init__(listed, EXAMPLE)
 
-    def of_episode(self) -> CallReader:
-        """Return a reader for one episode; all of them share the cache of listed calls."""
-        fresh = CallReader.__new__(CallReader)
-        vars(fresh).update(vars(self))  # copy.copy would drop the cache
-        return fresh
-
-    def _words(self, body: str) -> list[str]:
-        """Return the calls in their one spelling, and any other text unchanged."""
-        words = super()._words(body)
-        return [(len(word) <= LONGEST_CALL and _find_spelling(word)) or word for word in words]
-
-    def _keep(self, cache: dict[str, Parsed], key: str, body: str | None) -> Parsed:
-        parsed = BROKEN if body is None else self._parse(body)
-        if all(place < self._listed for place in parsed.actions):
-            store(cache, key, parsed)
-        return parsed
-
-    def _parse(self, body: str) -> Parsed:
-        words = self._words(body)
-        new = [
-            word
-            for word in dict.fromkeys(words)
-            if word not in self._index and len(word) <= LONGEST_CALL and call_of(word)
-        ]
-        if new:
-            places = {word: len(self.actions) + i for i, word in enumerate(new)}
-            self._index = {**self._index, **places}
-            self.actions = (*self.actions, *new)
-        known = tuple([self._index[word] for word in words if word in self._index])
-        return Parsed(True, known, len(known) == len(words), words == self._example)
+    def find_spelling(self, text: str) -> str | None:
+        return _find_spelling(text)
 
 
 @lru_cache(maxsize=8192)

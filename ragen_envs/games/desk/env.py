@@ -11,7 +11,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.protocol import ActionReader
 from ragen_envs.core.text_env import TextEnv, by_name
 from ragen_envs.games.desk import text
-from ragen_envs.games.desk.calls import EXAMPLE, FUNCTIONS, TOPICS, Call, CallReader, known_call
+from ragen_envs.games.desk.calls import EXAMPLE, FUNCTIONS, TOPICS, Call, DeskReader, known_call
 from ragen_envs.games.desk.generator import Generator
 from ragen_envs.games.desk.office import APPS, Office
 from ragen_envs.games.desk.requests import apply_change
@@ -235,7 +235,7 @@ class DeskEnv(TextEnv[DeskVariant, Task]):
 
 
 @lru_cache(maxsize=64)
-def _reader(sizes: Sequence[int]) -> CallReader:
+def _reader(sizes: Sequence[int]) -> DeskReader:
     """Return the reader that lists all calls of list, read, ask, reply, cancel and done."""
     _, mails, events, orders, files = (range(1, size + 1) for size in sizes)
     texts = *(f"M{n}" for n in mails), *(f"F{n}" for n in files)
@@ -248,4 +248,4 @@ def _reader(sizes: Sequence[int]) -> CallReader:
         *(Call("cancel", (f"O{n}",)) for n in orders),
         Call("done"),
     ]
-    return CallReader(tuple(call.text for call in calls))
+    return DeskReader(tuple(call.text for call in calls))

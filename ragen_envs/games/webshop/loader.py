@@ -18,11 +18,11 @@ from itertools import islice
 from pathlib import Path
 
 from ragen_envs.core.instances import RandomStream
+from ragen_envs.core.terms import STOP_WORDS
 from ragen_envs.games.webshop.goals import ShoppingTask
 from ragen_envs.games.webshop.json_records import Record, records, shorten
 from ragen_envs.games.webshop.products import Catalogue, Goal, Product
 from ragen_envs.games.webshop.reward import COLOURS, normal_value
-from ragen_envs.games.webshop.tokens import STOP_WORDS
 
 NO_CAP = 1_000_000.0
 """The cap in dollars of a request without one."""

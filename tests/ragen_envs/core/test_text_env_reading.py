@@ -78,6 +78,11 @@ def test_words_of_ones_own_are_questions_expressions_or_of_the_search_page_alone
         assert env.read("lamp")[1] == ()
         assert env.read("Enter thing=o9  file=f1")[1] == ("enter file=F1 thing=O9",)
         return
+    if id_ == "ragen/Search-v0":
+        assert env.free_text[:3] == ("", "", 200)
+        assert env.read("lamp")[1] == ()
+        assert env.read("Search query= Red  Lamp")[1] == ("search query=red lamp",)
+        return
     if id_.partition("/")[2] not in WEBSHOP:
         assert env.free_text is None
         return

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.desk.calls import TOOLS, TOPICS, Call, CallReader, call_of, known_call
+from ragen_envs.games.desk.calls import TOOLS, TOPICS, Call, DeskReader, call_of, known_call
 from ragen_envs.games.desk.office import APPS, DAYS, FOLDERS, TIMES
 from ragen_envs.testing.hostile import HOSTILE
 
@@ -94,11 +94,11 @@ def test_malformed_calls_are_rejected(text):
 
 
 def reader():
-    return CallReader(("list app=mail", "done")).of_episode()
+    return DeskReader(("list app=mail", "done")).of_episode()
 
 
 def test_a_reader_lists_what_was_called_and_shares_nothing_of_it():
-    first, prototype = reader(), CallReader(("list app=mail", "done"))
+    first, prototype = reader(), DeskReader(("list app=mail", "done"))
     twin, other = prototype.of_episode(), prototype.of_episode()
     assert twin.read("Cancel ID=e3", "plain").actions == (2,)
     assert twin.actions == ("list app=mail", "done", "cancel id=E3")

@@ -9,10 +9,12 @@ from bm25s import BM25
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from ragen_envs.core import bm25
+from ragen_envs.core.bm25 import build, kept_length
+from ragen_envs.core.terms import terms
 from ragen_envs.games.webshop import search
 from ragen_envs.games.webshop.products import Catalogue
-from ragen_envs.games.webshop.search import HITS, Index, build, kept_length
-from ragen_envs.games.webshop.tokens import terms
+from ragen_envs.games.webshop.search import HITS, Index
 from tests.cases import examples
 
 from .shops import catalogue, product
@@ -181,7 +183,7 @@ def test_repeated_words_weigh_more():
 
 
 def test_terms_beyond_the_most_that_lucene_takes_are_passed_over(monkeypatch):
-    monkeypatch.setattr(search, "QUERY_TERMS", 2)
+    monkeypatch.setattr(bm25, "QUERY_TERMS", 2)
     assert Index(catalogue("w1", "w2", "w3")).search("w1 w1 w2 w3 w1") == [0, 1]
 
 

@@ -5,7 +5,7 @@ import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.webshop.tokens import stem
+from ragen_envs.core.terms import stem
 
 SNOWBALL = Stemmer.Stemmer("porter")
 ENDINGS = re.findall(

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ragen_envs.games.webshop import tokens
-from ragen_envs.games.webshop.tokens import STOP_WORDS, stem, terms
+from ragen_envs.core import terms as tokens
+from ragen_envs.core.terms import STOP_WORDS, stem, terms
 
 
 @pytest.mark.parametrize(

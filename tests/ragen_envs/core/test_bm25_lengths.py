@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.games.webshop.search import kept_length, kept_lengths
+from ragen_envs.core.bm25 import kept_length, kept_lengths
 
 TABLE = sorted({kept_length(length) for length in range(70_000)})
 
