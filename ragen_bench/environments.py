@@ -10,6 +10,7 @@ from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.core.text_game import Info
 from ragen_envs.core.two_player import ReplyCount, TwoPlayerEnv
+from ragen_envs.integrations.external import find_package
 from ragen_envs.registration import (
     find_game,
     find_reference,
@@ -22,13 +23,23 @@ AnyEnv: TypeAlias = AnyTextEnv | ThirdPartyEnv
 
 
 def is_known(env: str) -> bool:
-    """Return whether an id is registered, or was named by the user of this process."""
-    return is_registered(env) or env in registered_ids()
+    """Return whether an id is registered, of a known package, or named by the user."""
+    return is_registered(env) or env in registered_ids() or find_package(env) is not None
 
 
 def is_text_env(env: str) -> bool:
     """Return whether an environment is a `TextEnv`, with a random player and an oracle."""
     return is_registered(env) or get_game(env).is_text_env
+
+
+def has_oracle(env: str) -> bool:
+    """Return whether an environment has an oracle, and so normalised scores."""
+    return is_registered(env) or get_game(env).has_oracle
+
+
+def has_noise(env: str) -> bool:
+    """Return whether equal actions in an instance may have different results."""
+    return is_registered(env) or get_game(env).takes_noise_seed
 
 
 def reference_note(env: str) -> str:

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeAlias, TypeVar
 
-from ragen_bench.environments import AnyEnv, find_class, is_text_env, needs_opponent
+from ragen_bench.environments import (
+    AnyEnv,
+    find_class,
+    has_oracle,
+    is_text_env,
+    needs_opponent,
+)
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.third_party import get_game, register_environment
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec
@@ -180,13 +186,15 @@ def plays(player: str, env: str, random_player: bool = False) -> bool:
     """Return whether a player can play an environment.
 
     "random" needs a list of actions, or a function that the user named (`random_player`), "oracle"
-    a `TextEnv`, "blind" a script of the game; any other model plays all.
+    a known solution, "blind" a script of the game; any other model plays all.
     """
     if player == "blind":
         return find_blind_script(env) is not None
-    if player not in ("random", "oracle") or is_text_env(env):
+    if player == "oracle":
+        return has_oracle(env)
+    if player != "random" or is_text_env(env):
         return True
-    return player == "random" and (random_player or get_game(env).lists_actions)
+    return random_player or get_game(env).lists_actions
 
 
 def held_out_size(env: str) -> int:

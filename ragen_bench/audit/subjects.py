@@ -8,13 +8,17 @@ from typing import cast
 
 import gymnasium
 
+from ragen_bench.environments import has_oracle
 from ragen_bench.errors import UserError, described
 from ragen_bench.suites import held_out_size
+from ragen_bench.third_party import register_environment
 from ragen_bench.user_code import import_user_module, read_attribute
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.core.tools import answer_with
+from ragen_envs.integrations import external
+from ragen_envs.integrations.external.env import SPLITS, ExternalEnv
 from ragen_envs.registration import register_third_party_games
 from ragen_envs.testing import Subject
 from ragen_envs.testing.subject import AnyEnv
@@ -41,9 +45,9 @@ def suite_subject(env: str) -> Subject:
 def third_party_subject(name: str) -> Subject:
     """Return the subject of a name on the command line.
 
-    It is an id in Gymnasium's registry, MODULE:ID to import a module first, or
-    python:MODULE:ATTRIBUTE for a `Subject` or a function that makes environments. A UserError
-    says that there is no such environment.
+    It is an id in Gymnasium's registry, MODULE:ID to import a module first, PACKAGE:NAME of
+    `ragen_envs.integrations.external`, or python:MODULE:ATTRIBUTE for a `Subject` or a function
+    that makes environments. A UserError says that there is no such environment.
     """
     parts = name.split(":")
     if parts[0] == "python":
@@ -55,6 +59,8 @@ def third_party_subject(name: str) -> Subject:
         if not callable(subject) or isinstance(subject, gymnasium.Env):
             raise UserError(f"{name} is neither a Subject nor callable to make an environment")
         return Subject(make_env=subject)
+    if package := external.find_package(name):
+        return _package_subject(name, package)
     module, _, id_ = name.rpartition(":")
     if module:
         import_user_module(module, f"{name}: {module}")
@@ -63,6 +69,31 @@ def third_party_subject(name: str) -> Subject:
     except gymnasium.error.Error as error:
         raise UserError(f"environment {name!r} cannot be found: {described(error)}") from error
     return Subject(make_env=name)
+
+
+def _package_subject(name: str, package: external.Package) -> Subject:
+    """Return the subject of an environment of another package; a UserError if it is unknown."""
+    register_environment(name)
+    return Subject(
+        make_env=partial(external.make, name),
+        answers=_package_answer,
+        splits={split: partial(external.make, name, split=split) for split in SPLITS},
+        split_seeds=16,
+        oracle=_next_action if has_oracle(name) else None,
+        seeds=_SEEDS[:2],
+        max_turns=package.max_turns,
+    )
+
+
+def _package_answer(env: AnyEnv, random: Random) -> str:
+    """Return a random listed action, or the solution or a guess where there is no list."""
+    played = cast("ExternalEnv", env.unwrapped)
+    return random.choice(played.legal_actions or (*played.best_actions(), "0", "I do not know."))
+
+
+def _next_action(env: AnyEnv) -> str:
+    (action,) = cast("ExternalEnv", env.unwrapped).best_actions()
+    return action
 
 
 def _make(env: str, split: Split) -> AnyEnv:

@@ -20,12 +20,12 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from ragen_bench.environments import is_text_env
 from ragen_bench.inspect.solving import STORE_KEY
 from ragen_bench.json_types import JsonObject
 from ragen_bench.scores.baselines import compute_floor_and_ceiling
 from ragen_bench.scores.metrics import round_interval, round_value
 from ragen_bench.statistics import Estimate, mean_estimate, mean_of
+from ragen_bench.suites import plays
 from ragen_envs.core.instances import Split
 from ragen_envs.core.sealed import open_drawn_key
 from ragen_envs.core.sums import sum_in_order
@@ -84,7 +84,8 @@ def _normalised_metric(select: Callable[[Estimate], float]) -> Metric:
     def compute(scores: list[SampleScore]) -> Value:
         scaled = {}
         for env, found in _by_environment(scores):
-            if is_text_env(env) and (score := _normalise(env, found)) is not None:
+            has_bounds = plays("random", env) and plays("oracle", env)
+            if has_bounds and (score := _normalise(env, found)) is not None:
                 scaled[env] = score
         estimates = list(scaled.values())
         if estimates and len(estimates) == _sample(scores[0])["environments"]:

@@ -13,6 +13,7 @@ from dataclasses import astuple
 from functools import lru_cache, partial
 
 from ragen_bench.cache import fetch
+from ragen_bench.environments import has_noise
 from ragen_bench.episodes.episode import Task
 from ragen_bench.episodes.runner import play
 from ragen_bench.json_types import Json, JsonObject
@@ -163,9 +164,8 @@ def play_outcomes(
         "blind": BlindModel(),
         "oracle": OracleModel(),
     }
-    tasks = [
-        Task(env, split, index, sample) for index in indices for sample in range(SAMPLES[player])
-    ]
+    samples = 1 if player == "oracle" and not has_noise(env) else SAMPLES[player]
+    tasks = [Task(env, split, index, sample) for index in indices for sample in range(samples)]
     begin, outcomes, is_reported = time.monotonic(), [], False
     # Scripted players read the environment, so their conversations need no history.
     make = partial(make_env, draw=draw)

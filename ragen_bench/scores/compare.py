@@ -8,7 +8,7 @@ from functools import cache, partial
 from string import ascii_uppercase
 from typing import NamedTuple
 
-from ragen_bench.environments import is_text_env
+from ragen_bench.environments import has_oracle
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.people import count_people, is_human
@@ -30,6 +30,7 @@ from ragen_bench.scores.differences import (
     mean_row,
 )
 from ragen_bench.scores.efficiency import EfficiencyMeter
+from ragen_bench.suites import plays
 from ragen_envs.core.sealed import SealedKeyError, open_key
 
 MEAN = ""
@@ -226,8 +227,10 @@ def _find_scale(
 ) -> tuple[Scale | None, str]:
     """Return the scale of scores on the common instances, or the reason why it is unknown."""
     split = config.split
-    if not is_text_env(env):
+    if not has_oracle(env):
         return None, f"{env}: norm. is omitted: it has no oracle"
+    if not plays("random", env):
+        return None, f"{env}: norm. is omitted: it has no random player"
     if split == "sealed":
         try:
             has_key = open_key() == config.sealed_key_hash

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from threading import RLock
 
-import numpy as np
 import textarena  # type: ignore[import-untyped]
 from gymnasium.error import Error
 from gymnasium.spaces import Text
@@ -18,6 +14,7 @@ from textarena.envs.utils.jury import OpenRouterJury  # type: ignore[import-unty
 from textarena.envs.utils.word_lists import EnglishDictionary  # type: ignore[import-untyped]
 
 from ragen_envs.core.text_env import MAX_ACTION, PRINTABLE
+from ragen_envs.integrations.global_random import RandomState
 from ragen_envs.integrations.textarena.gamemaster import (
     Gamemaster,
     has_gamemaster,
@@ -53,8 +50,6 @@ _ERRORS = (
 _INVALID = -1.0
 """TextArena's default reward of an invalid move."""
 
-
-_LOCK = RLock()
 SEEDS = 1 << 62
 """Upper bound of drawn seeds."""
 
@@ -90,34 +85,6 @@ def fit_to_space(text: str) -> str:
         half = (MAX_OBSERVATION - len(_GAP)) // 2
         text = text[:half] + _GAP + text[-half:]
     return text
-
-
-class RandomState:
-    """One game's states of `random` and `numpy.random`, whose global generators games use.
-
-    Inside `activated` the global generators continue from the game's states; afterwards the
-    process's states are restored. Only one game at a time is active in a process. Another thread
-    must use a generator of its own, as `random.Random`; the global ones would give it the game's
-    numbers.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._python = random.Random(seed).getstate()
-        self._numpy = np.random.RandomState(np.random.MT19937(seed)).get_state()
-
-    @contextmanager
-    def activated(self) -> Iterator[None]:
-        """Set the global generators to this game's states, and restore the process's afterwards."""
-        with _LOCK:
-            python, numpy = random.getstate(), np.random.get_state()
-            random.setstate(self._python)
-            np.random.set_state(self._numpy)
-            try:
-                yield
-            finally:
-                self._python, self._numpy = random.getstate(), np.random.get_state()
-                random.setstate(python)
-                np.random.set_state(numpy)
 
 
 class TextArenaGame:
