@@ -66,6 +66,7 @@ SIZES = {
     "minesweeper": Sizes(200_000),
     "search": Sizes(24_000, 256, 512),
     "sokoban": Sizes(1_000_000, 2048, 2048),
+    "twenty-forty-eight": Sizes(100_000),
     "twenty-questions": Sizes(40_000, 512, 512),
     "webshop": Sizes(100_000, 512, 512),
 }

@@ -247,6 +247,7 @@ GOLDEN = {
     "ragen/Sudoku-v0": "71d38df90736061a",
     "ragen/SudokuLarge-v0": "45122baef75c5977",
     "ragen/Search-v0": "d100311c308bdace",
+    "ragen/TwentyFortyEight-v0": "bb0b21be472df1f6",
 }
 
 

@@ -36,6 +36,8 @@ def meanings(first):
     if "playing Sudoku" in first:
         digits = {f"{digit} ": f"given {digit}" for digit in range(1, 7)}
         return {**digits, **{f"{digit}*": f"your {digit}" for digit in range(1, 7)}, ". ": "empty"}
+    if "playing 2048" in first:
+        return {".": "empty", **{str(1 << n): f"tile {1 << n}" for n in range(1, 7)}}
     told = re.search("(Symbols|Colours): (.*)\\.", first)
     entries = told[2].split(", ")
     table = {entry[0]: entry[2:].replace("you", "player") for entry in entries}
@@ -67,6 +69,8 @@ def rows(state, table):
     if state.startswith("  A"):
         grid = [line for line in state.split("\n")[1:] if "--" not in line]
         return [[table[cell] for cell in re.findall(r"[\d.][ *]", f"{line[2:]} ")] for line in grid]
+    if "64" in table:  # tiles of several characters
+        return [[table[tile] for tile in line.split()] for line in state.split("\n")]
     grid = [line for line in state.split("\n") if not line.startswith("Positions")]
     if " " in table:  # a cube's faces are written with a blank column between them
         grid = [re.sub("(..).", r"\1", line.ljust(12)) for line in grid]
@@ -82,6 +86,7 @@ def counts_in(state):
 def test_the_ids():
     mines, sudoku = ("Minesweeper-v0", "MinesweeperLarge-v0"), ("Sudoku-v0", "SudokuLarge-v0")
     names = (*SOKOBAN, *FROZEN_LAKE, *CUBE, *mines, *sudoku)
+    names += ("TwentyFortyEight-v0",)
     assert {f"ragen/{name}" for name in names} == {*ARRAY_IDS}
 
 
