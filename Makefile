@@ -143,14 +143,15 @@ $(VERIFIERS)/verifiers.stamp: pyproject.toml constraints-verifiers.txt | $(VENV)
 	touch $@
 
 # NeMo Gym asks for Python 3.13.14, and works with 3.13.0. Without a Python 3.13 its tests are skipped.
-# Its requirements are over a gigabyte, so only those that its servers import are installed.
+# Its requirements are over a gigabyte, so only those that its servers import are installed, and those of Harbor.
 PYTHON313 ?= $(firstword $(shell python3.13 -c 'import sys; print(sys.executable)' 2> /dev/null) \
   $(wildcard $(HOME)/.pyenv/versions/3.13.*/bin/python))
-$(NEMO)/nemo.stamp: constraints-nemo.txt | $(VENV)/bin/python
+$(NEMO)/nemo.stamp: constraints-nemo.txt constraints-harbor.txt | $(VENV)/bin/python
 ifneq ($(PYTHON313),)
 	$(PYTHON313) -m venv --without-pip $(NEMO)
-	$(PIP) --python $(NEMO) $(INSTALL) --no-deps --ignore-requires-python -r constraints-nemo.txt
+	$(PIP) --python $(NEMO) $(INSTALL) --no-deps --ignore-requires-python \
+	  -r constraints-nemo.txt -r constraints-harbor.txt
 	touch $@
 else
-	@echo "no Python 3.13: the tests of NeMo Gym are skipped"
+	@echo "no Python 3.13: the tests of NeMo Gym and Harbor are skipped"
 endif

@@ -18,6 +18,7 @@ FILES = sorted(
 TERMINAL = {
     "ragen_envs/core/visible.py": "the writers",
     "ragen_bench/visible.py": "the same writers, where importing the environments takes too long",
+    "ragen_envs/integrations/harbor/game.py": "a script that is copied out of this package",
     "ragen_bench/models/template_process.py": "answers its parent in JSON, over a pipe",
 }
 CONSOLES = {"ragen_bench/terminal/console.py": "the console whose every segment is made visible"}

@@ -11,12 +11,13 @@ from ragen_bench.cli.compare import Compare
 from ragen_bench.cli.describe import Describe, List
 from ragen_bench.cli.entries import Announce, Submit, Verify
 from ragen_bench.cli.evaluate import Demo, Doctor, Evaluate
+from ragen_bench.cli.export import Export
 from ragen_bench.cli.gateway import Gateway
 from ragen_bench.cli.leaderboard import LEADERBOARD
 from ragen_bench.cli.people import Annotate, Play
 from ragen_bench.cli.plan import Plan
 from ragen_bench.cli.reproduce import Reproduce
-from ragen_bench.cli.runs import Analyse, Export, Replay, Report, View
+from ragen_bench.cli.runs import Analyse, Replay, Report, View
 from ragen_bench.cli.sealed import SEALED
 from ragen_bench.command_line import Commands, Parser, make_parser, run_program
 from ragen_bench.visible import write_error

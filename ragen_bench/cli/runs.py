@@ -1,9 +1,8 @@
-"""`report`, `replay`, `view`, `analyse` and `export`: the results of runs, from their records."""
+"""`report`, `replay`, `view` and `analyse`: the results of runs, from their records."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,7 @@ from ragen_bench.cli.shared_options import (
     ThirdPartyOptions,
 )
 from ragen_bench.command_line import Argument, Command, Option
-from ragen_bench.errors import UserError, unknown
-from ragen_bench.visible import write_out
+from ragen_bench.errors import UserError
 
 if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject
@@ -235,65 +233,3 @@ def reasoning_table(analysis: JsonObject) -> MetricsTable:
 
 def _format(value: float | None, form: str) -> str:
     return "-" if value is None else form.format(value).removesuffix("%")
-
-
-_FORMATS = ("parquet", "atif")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Export(JsonOptions, Command):
-    """Writes a run, or demonstrations of the oracle, for other programs.
-
-    The format parquet has one row per episode, which datasets.load_dataset(DIR) reads; atif has
-    one file per episode, in the Agent Trajectory Interchange Format.
-    """
-
-    source: Annotated[
-        str, Argument("RUN|oracle", "a run directory; or the oracle, on train instances")
-    ]
-    out: Annotated[Path, Option("DIR", "a new or empty directory")]
-    as_: Annotated[str, Option("NAME", "parquet or atif")] = "parquet"
-    env: Annotated[
-        tuple[str, ...],
-        Option("ID", "oracle: an environment (default: core's); run: a third-party one, to import"),
-    ] = ()
-    limit: Annotated[
-        int | None, Option("N", "oracle: instances per environment (default: 256)")
-    ] = None
-    format: Annotated[
-        str | None, Option("NAME", "oracle: think, answer or plain (default: think)")
-    ] = None
-
-    def run(self) -> int:
-        """Write the episodes and print how to read them."""
-        with self.output() as content:
-            self._export(content)
-        return 0
-
-    def _export(self, content: JsonObject) -> None:
-        from ragen_bench.export.episodes import play_oracle_episodes, read_run_episodes
-        from ragen_bench.runs.directory import read_run
-        from ragen_bench.suites import SUITES, env_id, response_format_of
-
-        if self.as_ not in _FORMATS:
-            raise unknown("--as", self.as_, _FORMATS)
-        # Each format needs only its own extra.
-        writer = import_module(f"ragen_bench.export.{self.as_}")
-        if self.source == "oracle":
-            response_format = response_format_of(self.format or "think")
-            if self.limit is not None and self.limit < 1:
-                raise UserError(f"--limit must be at least 1, got {self.limit}")
-            envs = self.env or tuple(SUITES["core"].instances)
-            instances = dict.fromkeys(map(env_id, envs), self.limit or 256)
-            source = play_oracle_episodes(instances, response_format)
-        else:
-            for name, value in (("limit", self.limit), ("format", self.format)):
-                if value is not None:
-                    raise UserError(f"--{name} is for `ragen-bench export oracle` only; remove it")
-            for env in self.env:
-                env_id(env, opposed=None)
-            source = read_run_episodes(read_run(Path(self.source)))
-        count = writer.export(source, self.out)
-        content.update({"episodes": count, "out": str(self.out), "as": self.as_})
-        hint = f"; datasets.load_dataset({str(self.out)!r}) reads them"
-        write_out(f"{count:,} episodes in {self.out}{hint if self.as_ == 'parquet' else ''}\n")
