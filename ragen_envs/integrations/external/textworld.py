@@ -67,12 +67,6 @@ def make_game(challenge: str, settings: Sequence[str], seed: int) -> tuple[Any, 
 
 
 @cache
-def compile_game(challenge: str, settings: tuple[str, ...], seed: int) -> str:
-    """Return the file of a game, which is compiled once in a process, since that takes seconds."""
-    return str(textworld.generator.compile_game(*make_game(challenge, settings, seed)))
-
-
-@cache
 def _find(name: str, split: str, index: int) -> tuple[str, str]:
     """Return the file of an instance and its digest."""
     challenge, settings = f"tw-{name.removesuffix('-hard')}", SETTINGS[name]

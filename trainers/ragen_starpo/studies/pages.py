@@ -18,7 +18,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import Markdown, bold, code, escape_markdown, link, make_table
 from ragen_bench.pages.formats import NONE
 from ragen_bench.runs.atomic import replacing, write_text
-from ragen_starpo.studies.definition import METRICS, Claim, Study
+from ragen_starpo.studies.definition import METRICS, Claim, Study, list_studies
 from ragen_starpo.studies.metrics import Runs, find_rise, moving_means
 from ragen_starpo.studies.verdicts import LEVEL, Verdict
 
@@ -112,7 +112,8 @@ def render_page(results: JsonObject) -> str:
     counts = Counter(claim["verdict"] for claim in claims)
     agreed = sum(claim["as_claimed"] is True for claim in claims)
     seconds = {arm["hash"]: arm["seconds"] for study in studies for arm in study["arms"]}
-    names = " ".join(study["name"] for study in studies)
+    names = [study["name"] for study in studies]
+    left = [code(name) for name in list_studies() if name not in names]
     parts = [
         "# The papers' findings on small agents",
         f"Claims: {len(claims)}. Decided: {sum(counts[word] for word in _COLOURS)}, as the paper "
@@ -120,11 +121,13 @@ def render_page(results: JsonObject) -> str:
         f"Not testable here: {counts['not testable here']}. Agents of 0.1 million parameters "
         f"learned in {sum(seconds.values()) / 3600:.1f} core-hours; number of arms: "
         f"{len(seconds)}. {link('Rules and metrics', _RULES)} were fixed before the runs.",
-        f"```\n$ ragen-train study {names} --out store --pages docs/results\n```",
+        f"```\n$ ragen-train study {' '.join(names)} --out store --pages docs/results\n```",
         "Intervals are joint at 95 % over a study's claims and looks; *the same* is within ±δ. "
         "In the pictures a difference is divided by its δ. "
         "[All numbers](findings.json) and [curves](findings/curves.npz) are beside this page.",
     ]
+    if left:
+        parts.append(f"Studies of the catalogue that were not run yet: {', '.join(left)}.")
     columns = ["claim", "game", "figure", "theirs", "ours", "levels", "verdict", "runs", "curves"]
     for paper, of_paper in _by_paper(results).items():
         rows = [_claim_row(claim) for claim in of_paper]
