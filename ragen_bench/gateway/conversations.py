@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import OrderedDict
+from http import HTTPStatus
 from threading import Lock
 from time import monotonic
 
@@ -56,10 +57,14 @@ class Conversation:
                 "replies; send the whole conversation, or begin another one with another API key"
             )
         self.heard = monotonic()
-        if self._replies:
-            self._episode.take(Completion(said))
-        self._said, self._replies = said, self._replies + 1
+        if self._replies and not self._episode.over:  # it is, if its end could not be written
+            try:
+                self._episode.take(Completion(said))
+            except UserError as error:  # an environment of another package failed
+                self.give_up(str(error))
+                raise refuse(self.ending, HTTPStatus.BAD_GATEWAY) from error
         self._last = self._complete(request, self._episode)
+        self._said, self._replies = said, self._replies + 1
         return self._last
 
     def give_up(self, reason: str) -> None:
@@ -82,7 +87,7 @@ class Conversation:
         if episode.over:
             state |= self._finish(episode)
         return {
-            "id": f"{self.id}-{self._replies}",
+            "id": f"{self.id}-{self._replies + 1}",
             "object": "chat.completion",
             "created": 0,
             "model": request.model,
@@ -143,11 +148,14 @@ class Conversations:
             raise refuse("the last message is not the user's; send the agent's response as one")
         with self._lock:
             conversation = self._find(key, request)
-        with conversation.lock:
-            reply = conversation.reply(request)
-        if conversation.ending:
-            self._retire(conversation)
-        return reply
+        try:
+            with conversation.lock:
+                return conversation.reply(request)
+        except UserError as error:
+            raise refuse(str(error), HTTPStatus.INTERNAL_SERVER_ERROR) from error
+        finally:
+            if conversation.ending:
+                self._retire(conversation)
 
     def end_silent(self, seconds: float) -> None:
         """End the conversations without a message for some seconds."""

@@ -14,7 +14,7 @@ from ragen_bench.gateway.requests import PlayRequest, refuse
 from ragen_bench.gateway.results import Result, make_result
 from ragen_bench.gateway.table import GatewaySettings, Table
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.api.options import ServerOptions
+from ragen_bench.models.api.options import ServerOptions, is_address
 from ragen_bench.models.api.request import RequestSender
 from ragen_bench.models.api.server_model import OpenAIModel
 from ragen_bench.models.base import Sampling
@@ -66,6 +66,7 @@ class Player:
         with self._alone(id_):
             result = table.results.find(id_)
             try:
+                self._check(request, result)
                 if result is None or not result.is_finished:
                     result = self._play(id_, request)
                     table.results.add(result)
@@ -82,6 +83,20 @@ class Player:
                 status = HTTPStatus.BAD_REQUEST if is_request else HTTPStatus.BAD_GATEWAY
                 raise refuse(str(error), status) from error
         return {**vars(result), "posted": posted}
+
+    def _check(self, request: PlayRequest, result: Result | None) -> None:
+        """Raise a UserError if the id has the result of another episode, or the URL is none."""
+        url, settings = request.reward_url, self._table.settings
+        if url and not is_address(url):
+            raise UserError(
+                f"reward_url {url!r} is not a URL, such as http://127.0.0.1:8000/events"
+            )
+        asked = settings.env, settings.split, request.instance
+        if result and asked != (result.env, result.split, result.instance):
+            raise UserError(
+                f"the id {result.id!r} has an episode of {result.env}, {result.split} instance "
+                f"{result.instance}; choose another id"
+            )
 
     def _play(self, id_: str, request: PlayRequest) -> Result:
         table, settings = self._table, self._table.settings

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from http import HTTPStatus
+from http.client import HTTPException, responses
 from pathlib import Path
 from threading import Lock
 
@@ -99,7 +99,6 @@ class ResultFile:
         self._posted: set[str] = set()
         self._finished: dict[str, tuple[float, bool | None]] = {}
         self._given_up: set[str] = set()
-        cut_torn_line(file)
         self._size = 0
         for number, (line, content) in enumerate(parse_lines(file, _MEND), 1):
             try:
@@ -107,6 +106,7 @@ class ResultFile:
             except BadRecordError as error:
                 raise bad_line(file, number, str(error), _MEND) from None
             self._size += len(line)
+        cut_torn_line(file)  # not before: another file's last line may have no end
 
     def add(self, result: Result) -> None:
         """Append a result."""
@@ -181,7 +181,7 @@ def post_reward(result: Result, url: str, key: str) -> None:
     """Post the reward of a finished episode as an event of Agent Lightning.
 
     Raises:
-        UserError: The URL is invalid, or the server did not take the event.
+        UserError: The server did not take the event.
     """
     event = {
         "event_type": "reward",
@@ -195,9 +195,9 @@ def post_reward(result: Result, url: str, key: str) -> None:
         with _OPENER.open(request, timeout=_POST_SECONDS):
             return
     except urllib.error.HTTPError as error:
-        reason = f"the server replied {error.code} {HTTPStatus(error.code).phrase}"
+        reason = f"the server replied {error.code} {responses.get(error.code, '')}".rstrip()
         error.close()
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         reason = str(getattr(error, "reason", error))
     raise UserError(
         f"the reward of {result.id} could not be posted to {url}: {reason}; it is kept, and the "

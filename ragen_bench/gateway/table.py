@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from ragen_bench.environments import AnyEnv
 from ragen_bench.episodes.episode import Task
 from ragen_bench.errors import UserError
 from ragen_bench.gateway.results import Result, ResultFile, post_reward
+from ragen_bench.models.api.options import is_address
 from ragen_bench.suites import EnvPool, env_id, find_choice, held_out_size, response_format_of
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
@@ -53,6 +55,10 @@ class GatewaySettings:
             if not is_valid:
                 value = getattr(self, name.replace("-", "_"))
                 raise UserError(f"--{name} {value:g} is out of range")
+        if self.post and not is_address(self.post):
+            raise UserError(
+                f"--post {self.post!r} is not a URL, such as http://127.0.0.1:8000/events"
+            )
 
 
 def make_settings(env: str, split: str, response_format: str, **others: object) -> GatewaySettings:
@@ -71,7 +77,7 @@ class Table:
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
         self.results = ResultFile(settings.out)
-        self._envs = EnvPool(settings.response_format)
+        self._envs, self._taking = EnvPool(settings.response_format), Lock()
         self._noise_seeds = NoiseSeedCounter()
         for (env, split, instance), begun in self.results.begun.items():
             for _ in range(begun):
@@ -97,7 +103,8 @@ class Table:
 
     def take_env(self) -> AnyEnv:
         """Return an environment that no other episode uses."""
-        return self._envs.take(self.settings.env, self.settings.split)
+        with self._taking:
+            return self._envs.take(self.settings.env, self.settings.split)
 
     def give_back(self, env: AnyEnv) -> None:
         """Make an environment available to later episodes."""

@@ -94,15 +94,19 @@ def check_url(url: str | None) -> str:
             "the base URL carries a user name, a password or a query; leave them out, and put a "
             f"key into {SERVER_KEY}, or {OPPONENT_KEY} for --opponent-base-url"
         )
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        is_usable = is_address and url.isascii() and url.isprintable() and " " not in url
-    except ValueError:
-        is_usable = False
-    if not is_usable:
+    if not is_address(url):
         raise url_error(url)
     return url.rstrip("/")
+
+
+def is_address(url: str) -> bool:
+    """Return whether a text is the URL of a server, by http or https."""
+    try:
+        parts = urlsplit(url)
+        names_server = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return False
+    return bool(names_server) and url.isascii() and url.isprintable() and " " not in url
 
 
 def is_loopback(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""A gateway, an endpoint that gives scripted answers, and a receiver of rewards, all over HTTP."""
+"""A gateway, an agent, an endpoint that gives scripted answers, and a receiver of rewards."""
 
 import json
 import threading
@@ -7,9 +7,15 @@ import urllib.request
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import openai
+import pytest
+
 from ragen_bench.gateway.server import GatewayServer
 from ragen_bench.gateway.table import make_settings
 from tests.ragen_bench.pages.serving import serving
+
+WIN = ("Left || Left", "Up || Up")
+"""What solves instance 1 of Sokoban-v0's test split."""
 
 
 @contextmanager
@@ -88,3 +94,31 @@ def completion(text, finish="stop"):
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": 50, "completion_tokens": 7, "total_tokens": 57},
     }
+
+
+class Agent:
+    """An agent of its own that keeps the conversation."""
+
+    def __init__(self, server, key="a", model="1"):
+        self.client = openai.OpenAI(base_url=f"{server.url}v1", api_key=key, max_retries=0)
+        self.model, self.messages = model, []
+
+    def send(self):
+        return self.client.chat.completions.create(model=self.model, messages=self.messages)
+
+    def say(self, text="Begin."):
+        self.messages.append({"role": "user", "content": text})
+        reply = self.send()
+        content = reply.choices[0].message.content
+        self.messages.append({"role": "assistant", "content": content})
+        return reply.ragen
+
+    def refusal(self, messages=None):
+        self.messages = self.messages if messages is None else messages
+        with pytest.raises(openai.BadRequestError) as error:
+            self.send()
+        return error.value.body["message"]
+
+
+def lines(folder):
+    return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]

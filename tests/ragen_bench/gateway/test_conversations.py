@@ -1,48 +1,17 @@
 """Conversations in which the game answers, by OpenAI's own client."""
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import openai
 import pytest
 from atif import Trajectory
 
 from ragen_bench.errors import UserError
 from ragen_bench.gateway.server import GatewayServer, parse_address
 from ragen_bench.gateway.table import make_settings
-from tests.ragen_bench.gateway.serving import Listener, ask, gateway
+from tests.ragen_bench.gateway.serving import WIN, Agent, Listener, ask, gateway, lines
 
 BEGIN = {"role": "user", "content": "Begin."}
-WIN = ("Left || Left", "Up || Up")
-
-
-class Agent:
-    """An agent of its own that keeps the conversation."""
-
-    def __init__(self, server, key="a", model="1"):
-        self.client = openai.OpenAI(base_url=f"{server.url}v1", api_key=key, max_retries=0)
-        self.model, self.messages = model, []
-
-    def send(self):
-        return self.client.chat.completions.create(model=self.model, messages=self.messages)
-
-    def say(self, text="Begin."):
-        self.messages.append({"role": "user", "content": text})
-        reply = self.send()
-        content = reply.choices[0].message.content
-        self.messages.append({"role": "assistant", "content": content})
-        return reply.ragen
-
-    def refusal(self, messages=None):
-        self.messages = self.messages if messages is None else messages
-        with pytest.raises(openai.BadRequestError) as error:
-            self.send()
-        return error.value.body["message"]
-
-
-def lines(folder):
-    return [json.loads(line) for line in (folder / "episodes.jsonl").read_text().splitlines()]
 
 
 def test_a_conversation_is_an_episode_whose_reward_is_posted_once(tmp_path):
@@ -213,7 +182,8 @@ def test_one_gateway_has_the_file_and_the_port(tmp_path):
 
 
 def test_a_file_of_something_else_is_refused(tmp_path):
-    (tmp_path / "episodes.jsonl").write_text('{"id": "a"}\n')
+    text = '{"id": "a"}\nno end'
+    (tmp_path / "episodes.jsonl").write_text(text)
     with (
         pytest.raises(
             UserError, match=r"episodes.jsonl line 1 lacks env, .*; choose another --out"
@@ -221,6 +191,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         gateway(tmp_path),
     ):
         pass
+    assert (tmp_path / "episodes.jsonl").read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -242,6 +213,7 @@ def test_other_addresses_are_refused(listen):
         ({"timeout": 0}, "--timeout 0 is out of range"),
         ({"temperature": float("nan")}, "--temperature nan is out of range"),
         ({"max_tokens": 0}, "--max-tokens 0 is out of range"),
+        ({"post": "events"}, "--post 'events' is not a URL, such as http://127.0.0.1:8000/events"),
         ({"split": "sealed"}, "unknown split 'sealed'; choose one of: train, val, test"),
         ({"env": "Sokban-v0"}, "did you mean ragen/Sokoban-v0?"),
         (

@@ -1,13 +1,16 @@
 """Episodes that the gateway plays through an endpoint, and the rewards that it posts."""
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import gymnasium
 import pytest
 from atif import Trajectory
 
+from ragen_bench.gateway.table import Table, make_settings
 from ragen_bench.models.prompt import conversation
+from ragen_bench.suites import EnvPool
 from ragen_envs.core.policies import oracle_answer
 from tests.ragen_bench.gateway.serving import Listener, ask, completion, gateway, refusal
 
@@ -146,6 +149,46 @@ def test_a_reward_that_was_not_taken_is_kept_and_posted_by_the_same_request(tmp_
     assert (len(model.bodies("completions")), len(model.bodies("/events"))) == (turns, 2)
 
 
+def test_a_status_without_a_name_is_told_too(tmp_path, listener):
+    model = listener(fails=[("/events", 520)])
+    request = {"instance": 0, "base_url": f"{model.url}/v1", "reward_url": f"{model.url}/events"}
+    with gateway(tmp_path, ENV) as server:
+        status, words = refusal(ask(f"{server.url}play", request))
+    assert status == 502
+    assert words.endswith(
+        ": the server replied 520; it is kept, and the same request posts it again"
+    )
+
+
+def test_an_id_is_of_one_instance(tmp_path, listener):
+    model = listener()
+    request = {"instance": 0, "base_url": f"{model.url}/v1", "id": "a"}
+    with gateway(tmp_path, ENV) as server:
+        first = ask(f"{server.url}play", request)
+        assert ask(f"{server.url}play", request) == first
+        other = refusal(ask(f"{server.url}play", {**request, "instance": 5}))
+    with gateway(tmp_path, "ragen/Bandit-v0") as server:
+        later = refusal(ask(f"{server.url}play", request))
+    words = "the id 'a' has an episode of ragen/FrozenLake-v0, test instance 0; choose another id"
+    assert other == later == (400, words)
+
+
+def test_environments_are_taken_one_after_the_other(tmp_path, monkeypatch):
+    running, most = [], []
+
+    def take(_pool, env, _split):
+        running.append(env)
+        time.sleep(0.01)
+        most.append(len(running))
+        running.pop()
+
+    table = Table(make_settings(ENV, "test", "plain", out=tmp_path / "episodes.jsonl"))
+    monkeypatch.setattr(EnvPool, "take", take)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: table.take_env(), range(8)))
+    assert most == [1] * 8
+
+
 def test_an_endpoint_that_fails_in_mid_episode_loses_no_turn(tmp_path, listener):
     _, answers, _, _ = script(ENV, 3, 0)
     model = listener(answers)
@@ -205,6 +248,14 @@ PLAY = {"instance": 0, "base_url": "http://127.0.0.1:9/v1"}
         (
             {**PLAY, "base_url": "127.0.0.1:9"},
             "'127.0.0.1:9' is not the base URL of a server, such as http://127.0.0.1:8000/v1",
+        ),
+        (
+            {**PLAY, "reward_url": "http://127.0.0.1:abc/x"},
+            "reward_url 'http://127.0.0.1:abc/x' is not a URL, such as http://127.0.0.1:8000/events",
+        ),
+        (
+            {**PLAY, "reward_url": "file:///etc/hostname"},
+            "reward_url 'file:///etc/hostname' is not a URL, such as http://127.0.0.1:8000/events",
         ),
         ([], "the request is not an object"),
     ],
