@@ -53,7 +53,7 @@ class Game:
         """Return the reply to a request: the state, or `error` with the reason of a refusal."""
         try:
             request = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"error": "a request is a JSON object"}
         if not isinstance(request, dict) or set(request) - {"response"}:
             return {"error": "a request has the key response, or none"}

@@ -84,6 +84,7 @@ def test_the_command_plays_an_episode(path, record, capsys, monkeypatch):
 
 
 def test_a_request_that_cannot_be_read_plays_nothing(path, record, monkeypatch):
+    assert connect(path, b"[" * 100_000) == {"error": "a request is a JSON object"}
     monkeypatch.setattr(server, "_REQUEST", 100)
     for data, message in (
         (b"", "a request is a JSON object"),
