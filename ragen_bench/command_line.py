@@ -56,13 +56,15 @@ class Command(ABC):
 
     `extra` is the extra of this distribution that has the packages which the command needs.
     `resumes` says that the same command resumes an interrupted one. The help ends with `examples`.
-    A class that a command inherits options from may have a `group`, the heading of these options
-    in the help of a command with many.
+    A class that a command inherits options from may have a `heading`, that of these options
+    in the help of a command with many. `others` are options of other programs that somebody may
+    mean, without dashes and with `-` for `_`.
     """
 
     extra: ClassVar[str] = "bench"
     resumes: ClassVar[bool] = False
     examples: ClassVar[tuple[str, ...]] = ()
+    others: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def run(self) -> int:
@@ -84,7 +86,7 @@ class Parser(argparse.ArgumentParser):
     """Reads a command line, and reports a mistake in one line."""
 
     others: Mapping[str, str] = {}
-    """Commands of other programs that somebody may mean."""
+    """Commands, or a command's options, of other programs that somebody may mean."""
     _intermixing = False
 
     def parse(self, arguments: Sequence[str] | None) -> Command:
@@ -117,8 +119,10 @@ class Parser(argparse.ArgumentParser):
             options = (option for action in self._actions for option in action.option_strings)
             # Compared without the dashes, which would make any two options alike.
             known = {option.strip("-"): option for option in options}
-            meant = nearest(rest[0].partition("=")[0].strip("-"), known)
-            hint = f"; did you mean {known[meant]}?" if meant else ""
+            word = rest[0].partition("=")[0].strip("-")
+            near = nearest(word, known)
+            meant = self.others.get(word.replace("_", "-"), known[near] if near else None)
+            hint = f"; did you mean {meant}?" if meant else ""
             typed = " ".join(rest).replace("--json=-", "--json")
             self.error(f"unrecognized arguments: {typed}{hint}")
         return parsed, rest
@@ -234,6 +238,7 @@ def _add_commands(parser: Parser, metavar: str, commands: Commands) -> None:
             _add_commands(subparser, "ACTION", command.actions)
         else:
             _add_options(subparser, command)
+            subparser.others = command.others
             subparser.set_defaults(command=command)
 
 

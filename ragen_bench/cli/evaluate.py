@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, cast
@@ -38,6 +38,16 @@ class Evaluate(JsonOptions, PriceOptions, _ModelsOptions, EvaluationOptions, Com
         "ragen-bench evaluate smollm2-135m --suite quick",
         "ragen-bench evaluate openai/NAME --base-url http://localhost:8000/v1 --env Sokoban-v0",
     )
+    others: ClassVar[Mapping[str, str]] = {
+        "tasks": "--env or --suite",
+        "model-args": "evaluate hf/NAME, or openai/NAME --base-url URL",
+        "gen-kwargs": "--temperature or --max-tokens",
+        "batch-size": "--concurrency",
+        "max-connections": "--concurrency",
+        "epochs": "--samples",
+        "output-path": "--out",
+        "log-dir": "--out",
+    }
 
     model: Annotated[str, Argument("MODEL", MODELS)] = ""
     out: Annotated[Path | None, Option("DIR", "run directory (default: in runs/)")] = None

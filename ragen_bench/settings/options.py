@@ -19,7 +19,7 @@ MODELS = "such as openai/NAME or hf/NAME-OR-DIR; `ragen-bench list` shows all fo
 class ConnectionOptions:
     """Connection to a model's server, and additions to each request."""
 
-    group = "the server"
+    heading = "the server"
 
     base_url: Annotated[
         str | None, Option("URL", "server of the model (default of openai/: OPENAI_BASE_URL)")
@@ -54,7 +54,7 @@ class ConnectionOptions:
 class IsolationOptions:
     """Isolation of the user's own agents."""
 
-    group = "your own agent"
+    heading = "your own agent"
 
     isolate: Annotated[
         bool,
@@ -71,7 +71,7 @@ class IsolationOptions:
 class PlayOptions:
     """The model and the instances that it plays."""
 
-    group = "what to play"
+    heading = "what to play"
 
     model: Annotated[str, Argument("MODEL", MODELS)]
     suite: Annotated[str | None, Option("NAME", "a named set of environments (default: core)")] = (
@@ -101,7 +101,7 @@ class PlayOptions:
 class SamplingOptions:
     """How the model is asked, and how it answers."""
 
-    group = "how to sample"
+    heading = "how to sample"
 
     seed: Annotated[int, Option("N", "seed of sampling and noise")] = 0
     temperature: Annotated[float, Option("T", "sampling temperature; 0 is greedy")] = 0.5
@@ -130,7 +130,7 @@ class SamplingOptions:
 class OpponentOptions:
     """The opponent, in games that need one."""
 
-    group = "the opponent"
+    heading = "the opponent"
 
     opponent: Annotated[str | None, Option("MODEL", "the opponent, in games that need one")] = None
     opponent_format: Annotated[

@@ -73,6 +73,9 @@ pytestmark = pytest.mark.slow
             ["evaluate", "random", "--frobnicate"],
             "unrecognized arguments: --frobnicate (try `ragen-bench evaluate --help`)",
         ),
+        (["evaluate", "random", "--tasks", "x"], "--tasks x; did you mean --env or --suite? (try"),
+        (["evaluate", "random", "--max-connections=3"], "; did you mean --concurrency? (try"),
+        (["evaluate", "hf", "--model_args", "x"], "; did you mean evaluate hf/NAME, or openai/"),
         (
             ["evaluate"],
             "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)",
