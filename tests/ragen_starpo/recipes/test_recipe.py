@@ -70,6 +70,14 @@ def test_settings_and_defaults(written):
     [
         ("sed=3", "sed: there is no such setting; did you mean seed?"),
         ("filter.part=1", "filter.part: there is no such setting; filter has: strategy, amount"),
+        ("rank=8", "rank: there is no such setting; did you mean lora.rank?"),
+        (
+            "learning_rate=1e-4",
+            "did you mean optimiser.learning_rate or critic.learning_rate?",
+        ),
+        ("lora=true", "lora: is a table of settings, as lora.NAME=VALUE, got True"),
+        ("envs=Bandit", """envs: is a list, in a shell 'envs=["A", "B"]' with its quotes, got"""),
+        ("environment.slip=0.5", "'environment.slip=[1, 2]' with its quotes, got 0.5"),
         ("lora.rnk=1", "lora.rnk: there is no such setting; did you mean lora.rank?"),
         ("filter.amount=3", "filter.amount: is above 0 and at most 1, got 3.0"),
         ("advantage.estimator=gea", "advantage.estimator: unknown estimator 'gea'; did you"),

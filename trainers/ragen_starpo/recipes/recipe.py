@@ -225,6 +225,12 @@ def describe_error(recipe: type, error: ValidationError) -> str:
         # Format the number like its bound: 0.0 for a temperature of 0.
         kind = next((type(bound) for bound in first.get("ctx", {}).values()), float)
         return f"{name}: is {bounds}, got {kind(first['input'])}"
+    if first["type"] == "tuple_type":
+        items = '["A", "B"]' if isinstance(first["input"], str) else "[1, 2]"
+        shown = f"in a shell '{name}={items}' with its quotes"
+        return f"{name}: is a list, {shown}, got {first['input']!r}"
+    if first["type"] == "dataclass_type":
+        return f"{name}: is a table of settings, as {name}.NAME=VALUE, got {first['input']!r}"
     return f"{name}: {message}"
 
 
@@ -252,10 +258,20 @@ def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
     for table in tables:
         section = _dataclass_in(get_type_hints(section)[table]) or section
     known = [field.name for field in fields(section)]
+    inside = [] if tables else [f"{table}.{name}" for table in _tables_with(recipe, name)]
+    if inside:
+        return f"did you mean {' or '.join(inside)}?"
     meant = nearest(name, known)
     if meant:
         return f"did you mean {'.'.join([*tables, meant])}?"
     return f"{'.'.join(tables) or 'a recipe'} has: {', '.join(known)}"
+
+
+def _tables_with(recipe: type, name: str) -> Iterator[str]:
+    for table, hint in get_type_hints(recipe).items():
+        section = _dataclass_in(hint)
+        if section and name in (field.name for field in fields(section)):
+            yield table
 
 
 def _dataclass_in(hint: object) -> type | None:
