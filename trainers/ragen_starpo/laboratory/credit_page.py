@@ -89,7 +89,8 @@ def _list_commands(content: JsonObject) -> list[str]:
         options = f" --skill {task['skill']:g}" + (f" --slip {task['slip']:g}" * bool(task["slip"]))
         options += f" --iterations {iterations}" * bool(iterations)
         options += f" --seed {found['policy_seed']}" * bool(found["policy_seed"])
-        folders.append(f"{game}-at-{iterations}")
+        slip = f"-slip-{task['slip']:g}" if task["slip"] else ""
+        folders.append(f"{game}{slip}-at-{iterations}")
         commands.append(f"$ ragen-train credit {game}{options} --save {folders[-1]}")
     return [*commands, f"$ ragen-train credit {' '.join(folders)} --page docs/results"]
 

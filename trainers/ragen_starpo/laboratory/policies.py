@@ -39,8 +39,9 @@ class Policy:
     @property
     def name(self) -> str:
         """The game, and how far it was trained."""
+        slip = f", slip {self.task.slip:g}" if self.task.slip else ""
         trained = f"{self.iterations} iterations" if self.iterations else "warm start"
-        return f"{self.task.game} {self.task.size or ''}, {trained}"
+        return f"{self.task.title}{slip}, {trained}"
 
     @property
     def facts(self) -> JsonObject:
