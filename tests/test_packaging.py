@@ -24,8 +24,10 @@ for theirs in (r"ray\\b", r"verl\\b"):
     warnings.filterwarnings("ignore", module=theirs)
 for name in sys.argv[1:]:
     for module in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):
-        # vLLM and verifiers have environments of their own.
+        # These packages have environments of their own.
         left = ("__main__", "models.vllm.model", "cluster.vllm_adapter")
+        left += ("external.alfworld", "external.textworld", "external.scienceworld")
+        left += ("harbor.environment", "nemo_gym.server")
         if not (module.name.endswith(left) or ".verifiers" in module.name):
             importlib.import_module(module.name)
 """

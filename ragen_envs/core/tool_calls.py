@@ -196,7 +196,7 @@ class Parameter(NamedTuple):
             return f"({'|'.join(map(_spell, self.choices))})"
         if self.most:
             digits = len(str(self.most + 1)) - 1  # as many nines are no more than the greatest
-            return f"[1-9][0-9]{{0,{digits - 1}}}"
+            return f"[1-9][0-9]{{0,{digits - 1}}}" if digits else f"[1-{self.most}]"
         return self.pattern
 
     @property

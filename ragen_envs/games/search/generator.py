@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from ragen_envs.core.held_out import load
 from ragen_envs.core.instances import RandomStream, content_hash, partition_of
 from ragen_envs.games.search.world import COUNTS, World, make_world, vocabulary
 
@@ -103,9 +104,22 @@ class Generator:
             )
 
     def __call__(self, stream: RandomStream) -> Iterator[Question]:
-        """Yield questions, pure functions of the stream."""
+        """Yield questions, pure functions of the stream; no sealed one is asked in val or test."""
         while True:
-            yield Question(stream.word(), self.min_hops, self.max_hops)
+            question = Question(stream.word(), self.min_hops, self.max_hops)
+            if question.part != "sealed" or question.digest not in _public_digests():
+                yield question
+
+
+@cache
+def _public_digests() -> frozenset[str]:
+    """Return the digests of the shipped questions, whose first line is the question."""
+
+    def digest(body: str, _: dict[str, str]) -> str:
+        return content_hash(GAME, body.splitlines()[0].encode())
+
+    paths = [f"questions/Search-v0-{split}.txt" for split in ("val", "test")]
+    return frozenset(one for path in paths for one in load(__package__, path, digest))
 
 
 @lru_cache(maxsize=_CACHED)

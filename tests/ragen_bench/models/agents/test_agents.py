@@ -1,6 +1,7 @@
 """Agents of the user's own: what they are told, what they return, and what is recorded."""
 
 import json
+import re
 from dataclasses import asdict, replace
 
 import gymnasium
@@ -67,7 +68,12 @@ def test_the_schema_takes_what_the_environment_takes(env):
                 check.validate(answer.split(" || "))
             known = game.legal_actions[0]
             free = game.free_text
-            words = "enter file=F1 thing=C2" if free and free.form else "a b"
+            calls = ("enter file=F1 thing=C2", "open result=5")
+            words = (
+                next(c for c in calls if re.fullmatch(free.form, c))
+                if free and free.form
+                else "a b"
+            )
             own = [f"{free.before}{words}{free.after}"] if free else []
             check.validate([known] * game.actions_this_turn)
             for wrong in ([], [known] * (game.actions_this_turn + 1), known, [7], ["<x>"]):
