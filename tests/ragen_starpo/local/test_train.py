@@ -189,7 +189,7 @@ def test_a_reward_of_ones_own(small, tmp_path, my_reward):
     assert line["rollout/shaping"] < -0.1
     del sys.modules["my_reward"]
     my_reward.write_text(my_reward.read_text().replace("0.1", "0.2"))
-    with pytest.raises(UserError, match=r"\(recipe.shaping.source_sha256: recorded \"[0-9a-f]"):
+    with pytest.raises(UserError, match=r"\(shaping.source_sha256: recorded \"[0-9a-f]"):
         train(settings, small, tmp_path / "run")
 
 
