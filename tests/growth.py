@@ -29,7 +29,7 @@ def growth(do, make, size=256):
     small, large = make(size), make(MORE * size)
     first = min(first, _seconds(do, small), _seconds(do, small))
     # The machine does other things too, which only ever adds: the first quiet time decides.
-    ratios = (_seconds(do, large) / first for _ in range(3))
+    ratios = (_seconds(do, large) / first for _ in range(8))
     return next((ratio for ratio in ratios if ratio < LINEAR), float("inf"))
 
 
