@@ -21,6 +21,14 @@ def test_it_samples_in_the_format_that_the_policy_computes_in(dtype, small):
     assert (found.name, found.dtype, found.seed) == ("vllm", dtype, 5)
 
 
+@pytest.mark.parametrize(("gpus", "executor"), [(1, "uni"), (2, "mp")])
+def test_on_one_gpu_the_engine_holds_the_model_itself(gpus, executor, small):
+    cluster = {"engine": "vllm", "device": "gpu", "processes": 2, "tensor_parallel": gpus}
+    settings = {**SETTINGS, "model": str(small), "cluster": cluster}
+    found = verl_config(recipe_of(settings, "a test"), small, "cuda").actor_rollout_ref.rollout
+    assert found.engine_kwargs.vllm.distributed_executor_backend == executor
+
+
 def test_log_probabilities_are_of_the_distribution_that_is_drawn_from(small):
     found = verl_config(recipe_of({**SETTINGS, "model": str(small)}, "a test"), small, "cuda")
     assert found.actor_rollout_ref.rollout.logprobs_mode == "processed_logprobs"

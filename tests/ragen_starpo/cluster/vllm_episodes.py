@@ -45,8 +45,6 @@ ON_CPU = {
     # vLLM's CPU platform has no sleep.
     "enable_sleep_mode": False,
     "free_cache_engine": False,
-    # Else a third process imports all of it again.
-    "engine_kwargs.vllm.distributed_executor_backend": "uni",
 }
 
 

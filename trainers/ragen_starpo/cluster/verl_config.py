@@ -223,6 +223,8 @@ def player_count(recipe: Recipe, cores: int) -> int:
 
 def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[str]:
     """Return defaults that differ from verl's, as hydra overrides that users may change."""
+    # On one GPU vLLM's engine holds the model itself: another process would import all of it first.
+    executor = "uni" if recipe.cluster.tensor_parallel == 1 else "mp"
     overrides = [
         # verl requires a name before the recipe's is set.
         f"{_ROLLOUT}.name={HF_ENGINE}",
@@ -235,6 +237,7 @@ def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[s
         # verl leaves out what is null.
         f"+{_VLLM}.attention_backend=null",
         f"+{_VLLM}.kv_cache_memory_bytes=null",
+        f"+{_VLLM}.distributed_executor_backend={executor}",
         f"+{_MODEL}.override_config.attn_implementation={attention}",
         f"+critic.model.override_config.attn_implementation={attention}",
         # No-sync keeps gradients where zero_grad does not reach, so after an error in a later
