@@ -62,7 +62,7 @@ class StandIn:
         curves |= {name: np.full(shape, value) for name, value in self.curves.items()}
         curves = {name: values.astype(np.float32) for name, values in curves.items()}
         test, start = curves["success"][:, -1], np.full(len(pairs), 0.3, np.float32)
-        return Runs(curves, test, start, 2.0)
+        return Runs(curves, test, start, 2.0, 3.0)
 
     def _level(self, arm: int, start: int, seed: int) -> float:
         common = np.random.default_rng((self.salt, arm, start)).normal()

@@ -50,7 +50,7 @@ def test_runs_of_two_looks_are_those_of_one(tmp_path):
         device="cpu",
     )
     assert np.array_equal(both.curves["success"], whole.curves["success"])
-    assert (len(both.test), both.seconds) == (64, 4.0)
+    assert (len(both.test), both.seconds, both.gpu_seconds) == (64, 4.0, 6.0)
 
 
 def test_studies_share_equal_arms(tmp_path):

@@ -106,7 +106,9 @@ def run_arm(
         name: np.concatenate([part.curves[name] for part in parts]) for name in parts[0].curves
     }
     tests = [np.concatenate([getattr(part, name) for part in parts]) for name in ("test", "start")]
-    return Runs(curves, tests[0], tests[1], _now(place) - start)
+    spent = _now(place) - start
+    seconds = (0.0, spent) if place.type == "cuda" else (spent, 0.0)
+    return Runs(curves, *tests, *seconds)
 
 
 def train_policy(

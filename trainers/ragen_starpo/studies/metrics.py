@@ -42,13 +42,15 @@ class Runs:
             the losses.
         test: Success of the last model on held-out instances, (runs,), from 0 to 1.
         start: The same of the first model.
-        seconds: Seconds of one core, or of the GPU, for all runs without their warm starts.
+        seconds: Seconds of one core for all runs, without their warm starts; 0 on a GPU.
+        gpu_seconds: The same of a GPU.
     """
 
     curves: Curves
     test: NDArray[np.float32]
     start: NDArray[np.float32]
     seconds: float
+    gpu_seconds: float = 0.0
 
 
 def moving_means(success: NDArray[np.float32]) -> Values:

@@ -70,6 +70,7 @@ def _make_study(finding: Finding) -> JsonObject:
             "runs": len(runs.test),
             "rise": round(find_rise(runs), 2),
             "seconds": round(runs.seconds),
+            "gpu_seconds": round(runs.gpu_seconds),
         }
         for arm, runs in finding.runs.items()
     ]
@@ -111,7 +112,11 @@ def render_page(results: JsonObject) -> str:
     claims = [claim for study in studies for claim in study["claims"]]
     counts = Counter(claim["verdict"] for claim in claims)
     agreed = sum(claim["as_claimed"] is True for claim in claims)
-    seconds = {arm["hash"]: arm["seconds"] for study in studies for arm in study["arms"]}
+    arms = {arm["hash"]: arm for study in studies for arm in study["arms"]}
+    cores, gpus = (
+        sum(arm[name] for arm in arms.values()) / 3600 for name in ("seconds", "gpu_seconds")
+    )
+    on_gpus = f" and {gpus:.1f} GPU-hours" if gpus else ""
     names = [study["name"] for study in studies]
     left = [code(name) for name in list_studies() if name not in names]
     parts = [
@@ -119,8 +124,8 @@ def render_page(results: JsonObject) -> str:
         f"Claims: {len(claims)}. Decided: {sum(counts[word] for word in _COLOURS)}, as the paper "
         f"says: {agreed}. Undecided: {counts['undecided']}. "
         f"Not testable here: {counts['not testable here']}. Agents of 0.1 million parameters "
-        f"learned in {sum(seconds.values()) / 3600:.1f} core-hours; number of arms: "
-        f"{len(seconds)}. {link('Rules and metrics', _RULES)} were fixed before the runs.",
+        f"learned in {cores:.1f} core-hours{on_gpus}; number of arms: {len(arms)}. "
+        f"{link('Rules and metrics', _RULES)} were fixed before the runs.",
         f"```\n$ ragen-train study {' '.join(names)} --out store --pages docs/results\n```",
         "Intervals are joint at 95 % over a study's claims and looks; *the same* is within ±δ. "
         "In the pictures a difference is divided by its δ. "
@@ -136,13 +141,16 @@ def render_page(results: JsonObject) -> str:
     parts += [
         "## Studies",
         make_table(
-            ["study", "question", "arms", "core-seconds", "command"],
+            ["study", "question", "arms", "core-seconds", "GPU-seconds", "command"],
             [
                 [
                     link(study["name"], f"findings/study-{study['name']}.svg"),
                     study["question"],
                     str(len(study["arms"])),
-                    f"{sum(arm['seconds'] for arm in study['arms']):,}",
+                    *(
+                        f"{sum(arm[name] for arm in study['arms']):,}"
+                        for name in ("seconds", "gpu_seconds")
+                    ),
                     code(f"ragen-train study {study['name']} --out store"),
                 ]
                 for study in studies

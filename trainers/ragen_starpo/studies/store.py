@@ -189,6 +189,8 @@ def _file(folder: Path, study: Study, arm: str, first: int, end: int) -> Path:
 def _write(file: Path, runs: Runs) -> None:
     file.parent.mkdir(exist_ok=True)
     facts = {"test": runs.test, "start": runs.start, "seconds": np.array(runs.seconds)}
+    if runs.gpu_seconds:
+        facts["gpu_seconds"] = np.array(runs.gpu_seconds)
     curves = {f"curve-{name}": values for name, values in sorted(runs.curves.items())}
     save: Callable[..., None] = np.savez_compressed
     with replacing(file) as content:
@@ -209,7 +211,8 @@ def _read(file: Path) -> Runs:
             for name, values in arrays.items()
             if name.startswith("curve-")
         }
-        runs = Runs(curves, arrays["test"], arrays["start"], float(arrays["seconds"]))
+        seconds = float(arrays["seconds"]), float(arrays.get("gpu_seconds", 0.0))
+        runs = Runs(curves, arrays["test"], arrays["start"], *seconds)
         _check_shapes(runs)
     except _BAD_ARRAYS as error:
         reason = described(error)
@@ -244,4 +247,5 @@ def _join(parts: Sequence[Runs], warm_starts: int) -> Runs:
 
     curves = {name: join([part.curves[name] for part in parts]) for name in parts[0].curves}
     test, start = join([part.test for part in parts]), join([part.start for part in parts])
-    return Runs(curves, test, start, float(np.sum([part.seconds for part in parts])))
+    seconds = np.sum([(part.seconds, part.gpu_seconds) for part in parts], axis=0)
+    return Runs(curves, test, start, *map(float, seconds))
