@@ -15,7 +15,7 @@ from ragen_starpo.laboratory.game import CLOSE, END, OPEN, PAD
 from ragen_starpo.laboratory.games import find_game, find_slip
 from ragen_starpo.laboratory.lake import LakeGame
 from ragen_starpo.laboratory.sokoban import SokobanGame
-from ragen_starpo.studies.definition import GAMES, Task
+from ragen_starpo.studies.definition import GAMES, Task, list_studies, read_study
 
 BATCH = 40
 BOARDS = [
@@ -209,3 +209,16 @@ def test_the_player_of_mastermind_guesses_codes_that_agree():
     for number, guess in enumerate(answer[0, :, 1:-1].tolist()):
         name = " ".join(game.tokens[token] for token in guess)
         assert names.index(name) in game.env.get_instance(number).secrets
+
+
+def test_every_arm_of_the_catalogue_has_a_game():
+    for study in map(read_study, list_studies()):
+        for arm in study.arms:
+            task = study.task_of(arm)
+            assert find_game(task).budget == find_game(task, test=True).budget
+
+
+def test_the_actions_of_an_answer_leave_the_levels_of_sokoban_as_they_are():
+    few, many = (find_game(Task("sokoban", 6, actions_per_turn=most)) for most in (1, 7))
+    assert few.budget.max_actions_per_turn == 1
+    assert few.load(20).equal(many.load(20))

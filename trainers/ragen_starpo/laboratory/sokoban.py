@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -25,10 +26,12 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
     """Sokoban in rooms of any size with one box."""
 
     def __init__(self, size: int, budget: Budget) -> None:
+        # Levels are the same for all budgets, also for those that cannot win each of them.
+        enough = max(budget.max_actions_per_turn, -(-budget.max_actions // budget.max_turns))
         variant = SokobanVariant(
             "Sokoban-v0" if size == 6 else f"Sokoban{size}-v0",
             LevelGenerator(height=size, width=size),
-            budget=budget,
+            budget=replace(budget, max_actions_per_turn=enough),
         )
         env = SokobanEnv(variant, split="train", response_format="answer")
         self._inside = size - 2
