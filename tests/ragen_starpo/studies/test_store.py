@@ -122,5 +122,5 @@ def test_progress_has_the_rate_and_what_is_left(tmp_path):
 def test_the_memory_is_that_of_the_largest_look():
     few = make_study(claim())
     many = make_study(claim(metric="collapsed", about_collapse=True))
-    assert needed_memory(few) == 32 * (64 << 20)
-    assert needed_memory(many) == 64 * (64 << 20)
+    assert needed_memory(few) == 32 * (384 << 20)
+    assert needed_memory(many) == 64 * (384 << 20)

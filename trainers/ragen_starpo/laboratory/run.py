@@ -107,8 +107,8 @@ def run_arm(
     }
     tests = [np.concatenate([getattr(part, name) for part in parts]) for name in ("test", "start")]
     spent = _now(place) - start
-    seconds = (0.0, spent) if place.type == "cuda" else (spent, 0.0)
-    return Runs(curves, *tests, *seconds)
+    on_core, on_gpu = (0.0, spent) if place.type == "cuda" else (spent, 0.0)
+    return Runs(curves, tests[0], tests[1], on_core, on_gpu)
 
 
 def train_policy(

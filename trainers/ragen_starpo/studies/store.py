@@ -32,8 +32,8 @@ _BAD_ARRAYS = (
     *(BadZipFile, NotImplementedError, RuntimeError, SyntaxError, zlib.error, struct.error),
 )
 """Exceptions of a file of arrays that the studies did not write."""
-_MEMORY = 64 << 20
-"""Bytes of a GPU that a run of 128 rollouts an iteration takes at most."""
+_MEMORY = 384 << 20
+"""Bytes of a GPU that a run of 128 rollouts an iteration takes at most, in its test of 1,024."""
 
 
 class RunArm(Protocol):
