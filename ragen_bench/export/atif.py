@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.tool_calls import Call, CallError, parse_calls
 
 SCHEMA = "ATIF-v1.8"
+_find_version = cache(version)
 _FUNCTION = "act"
 _EPISODE_FIELDS = (
     *("env", "split", "index", "sample", "instance", "outcome"),
@@ -85,7 +87,7 @@ def build_trajectory(episode: EpisodeRecord, source: Source) -> JsonObject:
         "trajectory_id": f"{episode.env}/{episode.split}/{episode.index}/{episode.sample}",
         "agent": {
             "name": "ragen-bench",
-            "version": version("ragen-bench"),
+            "version": _find_version("ragen-bench"),
             "model_name": source.model,
             "extra": {"response_format": source.response_format, **source.settings},
         },

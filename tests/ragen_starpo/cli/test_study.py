@@ -7,6 +7,8 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_starpo.cli.main import main
 from ragen_starpo.cli.study import StudyCommand
+from ragen_starpo.laboratory import run
+from ragen_starpo.laboratory.warm_start import WarmStart
 from ragen_starpo.studies.definition import list_studies
 from tests.ragen_starpo.studies.stand_in import StandIn
 
@@ -107,6 +109,8 @@ def test_studies_are_listed(capsys):
 @pytest.mark.slow
 def test_a_study_runs_in_the_laboratory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(run, "TEST", 32)
+    monkeypatch.setattr(run, "WarmStart", lambda skill: WarmStart(skill, steps=10, batch=8))
     (tmp_path / "mine.toml").write_text(STUDY.replace("clip_high=1", "clip_high=0.5"))
     assert main(["study", "mine.toml", "--out", "store"]) == 0
     study = json.loads((tmp_path / "store/findings.json").read_text())["studies"][0]

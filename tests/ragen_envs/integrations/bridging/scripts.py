@@ -1,6 +1,7 @@
 """Answers to play through every bridge, with what plain Gymnasium makes of them."""
 
 from functools import lru_cache
+from itertools import cycle
 from typing import NamedTuple
 
 import gymnasium
@@ -46,8 +47,14 @@ def random(env, stream):
     return random_answer(env.unwrapped, stream)
 
 
-def hostile(env, stream):
-    return _SHORT[stream.below(len(_SHORT))]
+def make_hostile():
+    """Return a player that says one hostile text after the other, with random moves between."""
+    texts = cycle(_SHORT)
+
+    def hostile(env, stream):
+        return random(env, stream) if env.unwrapped.turn % 2 else next(texts)
+
+    return hostile
 
 
 def out_of_form(env, stream):
@@ -55,16 +62,22 @@ def out_of_form(env, stream):
     return f"I take {legal[stream.below(len(legal))]}, please."
 
 
-PLAYERS = (oracle, random, hostile, out_of_form)
-
-
 @lru_cache(maxsize=1)
 def scripts(id_):
-    """Return a script for each task and player, and for each long text, on an id's test split."""
+    """Return three scripts for each task, and one for each long text, on an id's test split.
+
+    Each instance is played by all four players; the two careless ones share its noise seeds, since
+    their scripts are the longest.
+    """
     wanted = list(tasks(id_, INSTANCES, ROLLOUTS, split="test"))
     env = gymnasium.make(id_, split="test")
-    played = [_script(env, task, player) for task in wanted for player in PLAYERS]
-    return played + [_script(env, wanted[i], hostile, [text]) for i, text in enumerate(_LONG)]
+    careless = make_hostile(), out_of_form
+    played = [
+        _script(env, task, player)
+        for task in wanted
+        for player in (oracle, random, careless[(task.seed + task.noise_seed) % 2])
+    ]
+    return played + [_script(env, wanted[i], oracle, [text]) for i, text in enumerate(_LONG)]
 
 
 def _script(env, task, player, begun=()):
