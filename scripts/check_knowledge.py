@@ -11,19 +11,22 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from itertools import chain
 
 import numpy as np
 
 from ragen_envs.core.visible import write_out
 from ragen_envs.games.twenty_questions.forms import say
-from ragen_envs.games.twenty_questions.knowledge.loader import imply, inherit, load
+from ragen_envs.games.twenty_questions.knowledge.loader import imply, inherit, load, read_toml
 from ragen_envs.games.twenty_questions.knowledge.schema import Concept, Grade, Knowledge
 from ragen_envs.games.twenty_questions.solver import Solver
 
 APART = 2
 """Fewest standard questions in which two concepts must differ."""
 _QUESTION = re.compile(r"(Is|Can|Does|Do) (it|you|people) \S.*\?")
+RULES = read_toml(files("ragen_envs.games.twenty_questions.knowledge") / "rules.toml")
+"""The rules by table and key; what a key excludes, or needs, is a text of names."""
 
 
 def problems(knowledge: Knowledge) -> list[str]:
@@ -91,12 +94,22 @@ def implications_hold(knowledge: Knowledge) -> Iterator[str]:
                 yield f"{concept.name}: {feature} is {grade}, but something implies {implied}"
 
 
+def rules_name_what_is_there(knowledge: Knowledge) -> Iterator[str]:
+    """The rules name kinds, features and facts alone."""
+    known = {*knowledge.kinds, *knowledge.features}
+    for table in ("excludes", "only", "facts", "apart"):
+        names = known if table in ("excludes", "only") else known | {*knowledge.facts}
+        for key, others in RULES[table].items():
+            for name in {key, *others.split()} - names:
+                yield f"rules.toml: there is no {name}"
+
+
 def nothing_is_excluded(knowledge: Knowledge) -> Iterator[str]:
     """No concept has two features or kinds for certain that exclude each other."""
     for concept in knowledge.concepts.values():
         certain = {key for key, grade in _all(concept) if grade == "yes"}
-        for key, others in knowledge.rules.excludes.items():
-            for other in others:
+        for key, others in RULES["excludes"].items():
+            for other in others.split():
                 if {key, other} <= certain:
                     yield f"{concept.name}: {key} excludes {other}"
 
@@ -104,9 +117,9 @@ def nothing_is_excluded(knowledge: Knowledge) -> Iterator[str]:
 def features_keep_to_kinds(knowledge: Knowledge) -> Iterator[str]:
     """Features that are reserved for some kinds occur only there."""
     for concept in knowledge.concepts.values():
-        for feature, kinds in knowledge.rules.only.items():
-            if feature in concept.grades and not concept.memberships.keys() & set(kinds):
-                yield f"{concept.name}: {feature} is only for {', '.join(kinds)}"
+        for feature, kinds in RULES["only"].items():
+            if feature in concept.grades and not concept.memberships.keys() & set(kinds.split()):
+                yield f"{concept.name}: {feature} is only for {kinds}"
 
 
 def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
@@ -122,12 +135,12 @@ def everything_is_used(knowledge: Knowledge) -> Iterator[str]:
 def facts_agree(knowledge: Knowledge) -> Iterator[str]:
     """A certain fact requires its implied facts, and forbids the facts that it excludes."""
     for concept in knowledge.concepts.values():
-        for key, others in knowledge.rules.facts.items():
-            for other in others if _grade(key, concept, knowledge) == "yes" else ():
+        for key, others in RULES["facts"].items():
+            for other in others.split() if _grade(key, concept, knowledge) == "yes" else ():
                 if _grade(other, concept, knowledge) == "no":
                     yield f"{concept.name}: {key} but not {other}"
-        for key, others in knowledge.rules.apart.items():
-            for other in others if _grade(key, concept, knowledge) == "yes" else ():
+        for key, others in RULES["apart"].items():
+            for other in others.split() if _grade(key, concept, knowledge) == "yes" else ():
                 if _grade(other, concept, knowledge) == "yes":
                     yield f"{concept.name}: {key} and {other}"
 
@@ -190,6 +203,7 @@ CHECKS: tuple[Callable[[Knowledge], Iterator[str]], ...] = (
     levels_fit,
     weight_fits_size,
     implications_hold,
+    rules_name_what_is_there,
     nothing_is_excluded,
     features_keep_to_kinds,
     everything_is_used,

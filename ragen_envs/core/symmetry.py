@@ -7,26 +7,22 @@ from operator import itemgetter
 from typing import Any
 
 
-def canonical_grid(grid: str, blank: str | None = None) -> bytes:
+def canonical_grid(grid: str) -> bytes:
     """Return a form that is equal for all rotations and reflections of a grid.
 
-    It is the lexicographically smallest image in ASCII, after its height and width. With a symbol
-    of empty squares, outer empty rows and columns are removed, so that translations are equal too.
+    It is the lexicographically smallest image in ASCII, after its height and width.
     """
-    if blank is not None:
-        grid = "\n".join(crop(grid.split("\n"), blank))
-    height, width = grid.count("\n") + 1, len(grid.partition("\n")[0])
-    least = "".join(min(_images(grid, height, width)))
-    return f"{max(height, width)}x{min(height, width)}:{least}".encode()
+    sides = grid.count("\n") + 1, len(grid.partition("\n")[0])
+    return f"{max(sides)}x{min(sides)}:{''.join(min(_images(grid)))}".encode()
 
 
 def images(grid: str) -> list[str]:
     """Return the images of a grid with its shape, row by row: 8 of a square, else 4."""
+    return ["".join(image) for image in _images(grid)]
+
+
+def _images(grid: str) -> list[tuple[str, ...]]:
     height, width = grid.count("\n") + 1, len(grid.partition("\n")[0])
-    return ["".join(image) for image in _images(grid, height, width)]
-
-
-def _images(grid: str, height: int, width: int) -> list[tuple[str, ...]]:
     cells = grid.replace("\n", "")
     # For a rectangle, only images of one orientation can be the smallest.
     found = [image(cells) for image in _getters(height, width, height < width)]

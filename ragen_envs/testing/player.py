@@ -180,10 +180,9 @@ def record(
     seed: int,
     options: ResetOptions | None = None,
     choose: Callable[[Player], str] | None = None,
-    factory: Factory | None = None,
 ) -> PlayedEpisode:
     """Play an episode on a new environment; by default with well-formed random responses."""
-    with Player(factory or subject.make_env) as player:
+    with Player(subject.make_env) as player:
         player.reset(seed, options)
         return finish(subject, player, choose)
 

@@ -34,6 +34,9 @@ def test_every_check_finds_its_mistake():
         check_knowledge.levels_fit: changed("dog", levels={"size": (9, 9), "weight": (5, 5)}),
         check_knowledge.weight_fits_size: changed("dog", levels={"size": (2, 2), "weight": (6, 6)}),
         check_knowledge.implications_hold: changed("dog", own={**dog.own, "has_legs": "no"}),
+        check_knowledge.rules_name_what_is_there: replace(
+            KNOWLEDGE, kinds={key: kind for key, kind in KNOWLEDGE.kinds.items() if key != "food"}
+        ),
         check_knowledge.nothing_is_excluded: with_grades("dog", has_two_legs="yes"),
         check_knowledge.features_keep_to_kinds: with_grades("table", lays_eggs="sometimes"),
         check_knowledge.entries_say_something: changed("dog", own={**dog.own, "has_fur": "yes"}),

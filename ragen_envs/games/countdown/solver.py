@@ -141,12 +141,6 @@ def ways_of(numbers: tuple[int, ...]) -> Ways:
     return Ways(numbers)
 
 
-@lru_cache(maxsize=4096)
-def solutions(numbers: tuple[int, ...], target: int) -> tuple[int, ...]:
-    """Return the ways to a target that use one number, two numbers, ... and all of them."""
-    return tuple(count_solutions(numbers, target))
-
-
 def count_solutions(numbers: tuple[int, ...], target: int) -> Iterator[int]:
     """Yield the ways to a target that use one number, two numbers, ... and all of them.
 

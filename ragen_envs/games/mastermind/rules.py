@@ -24,16 +24,6 @@ Code = tuple[int, ...]
 """The colour at each place, from 0."""
 
 
-def answer(guess: Code, secret: Code) -> tuple[int, int]:
-    """Return how many pegs are right, and how many more are right at another place.
-
-    The second number counts each peg of the guess and of the secret once (Knuth 1976, section 1).
-    """
-    in_place = sum(a == b for a, b in zip(guess, secret, strict=True))
-    common = sum(min(guess.count(colour), secret.count(colour)) for colour in set(guess))
-    return in_place, common - in_place
-
-
 class Codes:
     """All codes of a size with their answers. Use `all_codes`, which keeps them.
 

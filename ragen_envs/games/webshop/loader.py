@@ -11,11 +11,10 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.core.terms import STOP_WORDS
@@ -29,7 +28,7 @@ NO_CAP = 1_000_000.0
 _CAPS = range(10, 1000, 10)
 _NEAREST_CAPS = 4
 MOST_PRODUCTS = 200_000
-"""Most products that are read without a limit; each takes about 6 kB of memory."""
+"""Most products that are read; each takes about 6 kB of memory."""
 MISSING_PRICE = 100.0
 """Price in dollars of a product without one."""
 _LONGEST_ASIN = 10
@@ -56,60 +55,44 @@ class Request:
     lacking: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PublicShop:
-    """The content of the public files; the catalogue's name is derived from it.
-
-    `nouns` names the method that found the nouns of the titles, and `left_out` has the numbers of
-    skipped requests by reason.
-    """
+class PublicShop(NamedTuple):
+    """The content of the public files; the catalogue's name is derived from it."""
 
     catalogue: Catalogue
     requests: tuple[Request, ...]
-    nouns: str
-    left_out: Mapping[str, int]
 
 
-def load(where: Path, limit: int | None = None, human: bool | None = None) -> PublicShop:
+def load(where: Path) -> PublicShop:
     """Read the public files of a folder, or of a file `items_shuffle*.json` if it has several.
 
-    The first `limit` products are read; None for all, of at most 200,000. Requests are those that
-    people wrote if `human`, the generated ones of `items_ins_v2*.json` if not, and for None the
-    former if their file exists. Invalid files raise ValueError of one line.
+    Requests are those that people wrote if their file exists, else the generated ones of
+    `items_ins_v2*.json`. Invalid files raise ValueError of one line.
     """
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit must be at least 1, got {limit}")
-    where = Path(where)
     folder = where.parent if where.is_file() else where
     file = where if where.is_file() else _only(folder, "items_shuffle*.json")
     same = folder / f"items_ins_v2{file.stem.removeprefix('items_shuffle')}.json"
     instructions = same if same.is_file() else _only(folder, "items_ins_v2*.json")
-    human_file = folder / "items_human_ins.json"
-    if human and not human_file.is_file():
-        raise ValueError(f"{folder} has no items_human_ins.json")
-    bare = _read_products(file, limit)
+    bare = _read_products(file)
     attributes: dict[str, tuple[str, ...]] = {}
     for asin, value in records(instructions):
         if asin in bare:
             record = Record(instructions, asin, value)
             attributes[asin] = record.texts("attributes") if "attributes" in record else ()
-    find_nouns, how = noun_finder()
-    nouns = find_nouns(product.title for product in bare.values())
+    nouns = noun_finder()(product.title for product in bare.values())
     products = tuple(
         replace(product, attributes=attributes.get(product.asin, ()), nouns=product_nouns)
         for product, product_nouns in zip(bare.values(), nouns, strict=True)
     )
-    if human is None:
-        human = human_file.is_file()
-    asked = human_file if human else instructions
-    requests, left_out = _read_requests(asked, products, human)
+    human = folder / "items_human_ins.json"
+    asked = human if human.is_file() else instructions
+    requests = _read_requests(asked, products, is_human=asked is human)
     if not requests:
         raise ValueError(f"{asked} has no request for any of the {len(products)} products")
     digest = hashlib.sha256()
     for product in products:
         digest.update(repr(product).encode("utf-8", "backslashreplace"))
     name = f"{file.stem}-{len(products)}-{digest.hexdigest()[:12]}"
-    return PublicShop(Catalogue(products, name, ties_by_asin=True), requests, how, left_out)
+    return PublicShop(Catalogue(products, name, ties_by_asin=True), requests)
 
 
 def _only(folder: Path, pattern: str) -> Path:
@@ -124,14 +107,14 @@ def _only(folder: Path, pattern: str) -> Path:
     return matches[0]
 
 
-def _read_products(path: Path, limit: int | None) -> dict[str, Product]:
+def _read_products(path: Path) -> dict[str, Product]:
     """Return the products by name, in order, as yet without attributes and nouns."""
     products: dict[str, Product] = {}
-    for name, value in islice(records(path), limit):
-        if limit is None and len(products) == MOST_PRODUCTS:
+    for name, value in records(path):
+        if len(products) == MOST_PRODUCTS:
             raise ValueError(
-                f"{path}, record {name}: that is more than {MOST_PRODUCTS} products; load them "
-                "with a limit, or keep the first ones in a file of their own"
+                f"{path}, record {name}: that is more than {MOST_PRODUCTS} products; keep the "
+                "first ones in a file of their own"
             )
         record = Record(path, name, value)
         asin = record.text("asin")
@@ -195,8 +178,6 @@ def _options(record: Record) -> tuple[tuple[str, tuple[str, ...]], ...]:
 Nouns = Iterator[tuple[str, ...]]
 MODELS = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm")
 """spaCy's English models; the original uses the first one."""
-RULE = "a rule: words of 3 letters or more but stop words, colours, long ones in -able, -less, ..."
-
 _WORD = re.compile(r"[^\W\d_]{3,}").findall
 _NO_NOUNS = STOP_WORDS | frozenset(COLOURS) | {"all", "from", "more", "our", "out", "you", "your"}
 _ENDINGS = ("able", "ible", "less", "ful", "ous")
@@ -204,29 +185,30 @@ _LONG = 7
 """Fewest letters at which an ending marks an adjective: "durable", but not "table" or "cable"."""
 
 
-def noun_finder() -> tuple[Callable[[Iterable[str]], Nouns], str]:
-    """Return the function that yields each title's nouns in lower case, in order, and its name.
+def noun_finder() -> Callable[[Iterable[str]], Nouns]:
+    """Return the function that yields each title's nouns in lower case, in order.
 
-    spaCy's models differ from the rule and from each other, so comparable rewards need the same
-    method.
+    spaCy's models differ from the rule, which is taken without one, and from each other, so
+    comparable rewards need the same method.
     """
     if importlib.util.find_spec("spacy") is None:
-        return _by_rule, RULE
+        return _by_rule
     import spacy
 
     model = next((name for name in MODELS if spacy.util.is_package(name)), None)
     if model is None:
-        return _by_rule, f"{RULE} (spaCy is installed, and none of {', '.join(MODELS)})"
+        return _by_rule
     pipe = spacy.load(model, exclude=["ner"]).pipe
 
     def by_spacy(titles: Iterable[str]) -> Nouns:
         for title in pipe(titles):
             yield tuple(t.text.lower() for t in title if t.pos_ in ("NOUN", "PROPN"))
 
-    return by_spacy, f"spaCy {spacy.__version__}, {model}"
+    return by_spacy
 
 
 def _by_rule(titles: Iterable[str]) -> Nouns:
+    """Yield words of 3 letters or more, but stop words, colours, and long ones in -able, ..."""
     for title in titles:
         yield tuple(
             word
@@ -235,24 +217,17 @@ def _by_rule(titles: Iterable[str]) -> Nouns:
         )
 
 
-def _read_requests(
-    path: Path, products: Sequence[Product], human: bool
-) -> tuple[tuple[Request, ...], dict[str, int]]:
-    """Return the requests for these products, and the numbers of skipped requests by reason."""
+def _read_requests(path: Path, products: Sequence[Product], is_human: bool) -> tuple[Request, ...]:
+    """Return the requests for these products."""
     places = {product.asin: i for i, product in enumerate(products)}
     requests: list[Request] = []
-    left_out: Counter[str] = Counter()
     for asin, value in records(path):
         if asin not in places:
             continue
         place = places[asin]
         product = products[place]
-        if human:
-            for request in _read_human(path, asin, value, place, product):
-                if request is None:
-                    left_out["ask for no attribute"] += 1
-                else:
-                    requests.append(request)
+        if is_human:
+            requests += _read_human(path, asin, value, place, product)
             continue
         record = Record(path, asin, value)
         if "instruction" in record and all(values for _, values in product.options):
@@ -263,7 +238,7 @@ def _read_requests(
                 )
             requests.append(Request(place, record.text("instruction"), attributes, None))
     requests.sort(key=lambda request: request.product)
-    return tuple(requests), dict(left_out)
+    return tuple(requests)
 
 
 def with_offered_options(requests: Sequence[Request]) -> tuple[Request, ...]:
@@ -273,8 +248,8 @@ def with_offered_options(requests: Sequence[Request]) -> tuple[Request, ...]:
 
 def _read_human(
     path: Path, asin: str, value: object, place: int, product: Product
-) -> Iterator[Request | None]:
-    """Yield the requests that people wrote for a product, None for one without attributes."""
+) -> Iterator[Request]:
+    """Yield the requests that people wrote for a product, but for those without attributes."""
     if not isinstance(value, list):
         raise ValueError(f"{path}, record {asin}: is not a list of requests but {shorten(value)}")
     for number, entry in enumerate(value, 1):
@@ -282,7 +257,8 @@ def _read_human(
         attributes = record.texts("instruction_attributes")
         options, lacking = _match_options(record.texts("instruction_options"), product)
         instruction = record.text("instruction").strip(".")
-        yield Request(place, instruction, attributes, options, lacking) if attributes else None
+        if attributes:
+            yield Request(place, instruction, attributes, options, lacking)
 
 
 def _match_options(values: Sequence[str], product: Product) -> tuple[Choices, tuple[str, ...]]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_envs.core.symmetry import canonical_grid
+from ragen_envs.core.symmetry import canonical_grid, crop
 from tests.ragen_envs.support import canonical, images
 
 
@@ -14,7 +14,7 @@ def grids(draw, symbols="ab#"):
 
 
 def form(rows, blank=None):
-    return canonical_grid("\n".join(rows), blank)
+    return canonical_grid("\n".join(crop(rows, blank) if blank else rows))
 
 
 pieces = grids().filter(lambda rows: set("".join(rows)) != {"#"})

@@ -20,7 +20,6 @@ from ragen_envs.games.twenty_questions.knowledge.schema import (
     Knowledge,
     Levels,
     Nouns,
-    Rules,
     Scale,
     Toml,
     indefinite_article,
@@ -39,7 +38,7 @@ _ALL = "*"
 @cache
 def load() -> Knowledge:
     """Return the knowledge that ships with the game, read once per process."""
-    return _read(files("ragen_envs.games.twenty_questions.knowledge"))
+    return read(files("ragen_envs.games.twenty_questions.knowledge"))
 
 
 def read(folder: Traversable) -> Knowledge:
@@ -48,32 +47,25 @@ def read(folder: Traversable) -> Knowledge:
     It raises a ValueError if an entry has an unknown field, lacks one, or names an unknown kind or
     feature, or if a kind is listed before one of its parents.
     """
-    knowledge = _read(folder)
-    _ = knowledge.facts, knowledge.nouns  # read them now, so that their errors are raised here
-    return knowledge
-
-
-def _read(folder: Traversable) -> Knowledge:
-    rules = _toml(folder / "rules.toml")
-    features = _features(_toml(folder / "features.toml"), rules["implies"])
-    kinds = _kinds(_toml(folder / "kinds.toml"), features)
-    scales = {k: _scale(k, e) for k, e in _toml(folder / "scales.toml").items()}
+    implies = read_toml(folder / "rules.toml")["implies"]
+    features = _features(read_toml(folder / "features.toml"), implies)
+    kinds = _kinds(read_toml(folder / "kinds.toml"), features)
+    scales = {k: _scale(k, e) for k, e in read_toml(folder / "scales.toml").items()}
     concepts: dict[str, Concept] = {}
     for path in sorted((folder / "concepts").iterdir(), key=lambda path: path.name):
         category = path.name.removesuffix(".toml")
-        for name, entry in _toml(path).items():
+        for name, entry in read_toml(path).items():
             if name in concepts:
                 raise ValueError(f"{name}: a concept of {concepts[name].category} and {category}")
             concepts[name] = _concept(name, category, entry, kinds, features, scales)
     known = frozenset({*kinds, *features})
     groups = groups_of(concepts, known)
-    concepts = _with_unknown(concepts, _toml(folder / "open.toml"), groups, features)
+    concepts = _with_unknown(concepts, read_toml(folder / "open.toml"), groups, features)
     return Knowledge(
         kinds,
         features,
         scales,
         concepts,
-        _rules(rules, kinds, features),
         partial(read_facts, folder / "facts", groups, known),
         partial(_read_nouns, folder / "wordnet"),
     )
@@ -98,7 +90,8 @@ def _with_unknown(
     }
 
 
-def _toml(path: Traversable) -> Toml:
+def read_toml(path: Traversable) -> Toml:
+    """Return the contents of a TOML file; a malformed one is a ValueError that names it."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -115,21 +108,6 @@ def _features(groups: Toml, implies: dict[str, str]) -> dict[str, Feature]:
     for key, feature in features.items():
         _check_known(key, feature.implies, features, "feature")
     return features
-
-
-def _rules(
-    rules: dict[str, dict[str, str]], kinds: Mapping[str, Kind], features: Mapping[str, Feature]
-) -> Rules:
-    excludes, only, facts, apart = (
-        {key: tuple(others.split()) for key, others in rules[name].items()}
-        for name in ("excludes", "only", "facts", "apart")
-    )
-    for key, others in excludes.items():
-        _check_known("rules.toml", (key, *others), {*kinds, *features}, "kind or feature")
-    _check_known("rules.toml", only, features, "feature")
-    for key, others in only.items():
-        _check_known(key, others, kinds, "kind")
-    return Rules(excludes, only, facts, apart)
 
 
 def _kinds(entries: Toml, features: Mapping[str, Feature]) -> dict[str, Kind]:
@@ -229,7 +207,7 @@ def _read_levels(entry: int | list[int]) -> Levels:
 def _read_nouns(folder: Traversable) -> Nouns:
     sides = {
         side: {noun: frozenset(words.split(", ")) for noun, words in nouns.items()}
-        for side, nouns in _toml(folder / "related.toml").items()
+        for side, nouns in read_toml(folder / "related.toml").items()
     }
     classes: dict[str, tuple[str, ...]] = {}
     for line in (folder / "nouns.txt").read_text("utf-8").splitlines():
@@ -280,7 +258,7 @@ def read_facts(folder: Traversable, groups: Groups, known: frozenset[str]) -> di
     facts: dict[str, Fact] = {}
     words = {name.replace(" ", "_"): name for name in groups[_ALL]}
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
-        for key, entry in _toml(path).items():
+        for key, entry in read_toml(path).items():
             if key in facts or key in known:
                 raise ValueError(f"{key}: a fact of {path.name} and something else")
             facts[key] = _fact(key, entry, groups, words)

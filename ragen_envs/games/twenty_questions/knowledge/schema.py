@@ -133,16 +133,6 @@ class Nouns:
         return None if any(each.endswith(_WIDE) for each in shared) else "no"
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Constraints on the entries."""
-
-    excludes: Mapping[str, tuple[str, ...]]  # features and kinds that exclude one
-    only: Mapping[str, tuple[str, ...]]  # kinds that alone may have a feature
-    facts: Mapping[str, tuple[str, ...]]  # facts, features and kinds that a fact requires
-    apart: Mapping[str, tuple[str, ...]]  # facts and features that a fact excludes
-
-
 @dataclass(frozen=True, eq=False)
 class Knowledge:
     """The whole knowledge, in the order of the files. It is hashed by identity.
@@ -154,7 +144,6 @@ class Knowledge:
     features: Mapping[str, Feature]
     scales: Mapping[str, Scale]
     concepts: Mapping[str, Concept]
-    rules: Rules
     read_facts: Callable[[], Mapping[str, Fact]]
     read_nouns: Callable[[], Nouns]
 

@@ -5,12 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragen_envs.games.countdown.expressions import expression_of
-from ragen_envs.games.countdown.solver import partitions, solution, solutions
+from ragen_envs.games.countdown.solver import count_solutions, partitions, solution
 from tests.cases import examples
 from tests.ragen_envs.games.countdown import reference
 
 dealt = st.lists(st.integers(1, 25), min_size=1, max_size=4).map(sorted).map(tuple)
 tiles = st.lists(st.sampled_from([*range(1, 11), 25, 50, 75, 100]), min_size=5, max_size=6)
+
+
+def solutions(numbers, target):
+    return tuple(count_solutions(numbers, target))
 
 
 @settings(max_examples=examples(60))

@@ -38,7 +38,7 @@ def test_a_kind_overrides_its_parents_and_a_concept_its_kinds():
         ("concepts/birds.toml", "is_brown", "@noise", "no group 'noise'"),
         ("concepts/birds.toml", "[eagle]", "[eagle", "birds.toml: "),
         ("kinds.toml", 'parents = "living_thing"', 'parents = "mammal"', "no kind above it called"),
-        ("rules.toml", 'is_hot = "is_cold"', 'is_hot = "is_chilly"', "no kind or feature"),
+        ("rules.toml", 'can_swim = "can_move"', 'can_swim = "can_hum"', "no feature 'can_hum'"),
     ],
 )
 def test_mistakes_are_named(tmp_path, path, old, new, message):
