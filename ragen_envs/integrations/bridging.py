@@ -173,16 +173,10 @@ class Episode:
         self.turns: list[Turn] = []
 
     def reset(self, seed: int, noise_seed: int = 0) -> str:
-        """Start an episode, and return its first observation.
+        """Start the episode of an instance, and return its first observation.
 
-        Args:
-            seed: Index of the instance in the split.
-            noise_seed: Seed of the noise. Environments of other packages get the option
-                `noise_seed` unless it is 0.
-
-        Raises:
-            ValueError: A seed is not an int of at least 0, or the observation is not a str. The
-                running episode continues.
+        Environments of other packages get the option `noise_seed` unless it is 0. A seed that is
+        not an int of at least 0, or an observation that is not a str, is a ValueError.
         """
         for name, value in (("seed", seed), ("noise_seed", noise_seed)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
@@ -198,12 +192,7 @@ class Episode:
         return observation
 
     def step(self, response: str) -> Turn:
-        """Take one response.
-
-        Raises:
-            ResetNeeded: No episode is running.
-            TypeError: The response is not a str.
-        """
+        """Take one response; errors are those of `check_step`."""
         check_step(response, self.task is not None and not self.done)
         observation, reward, terminated, truncated, self._info = self.env.step(response)
         turn = Turn(observation, float(reward), bool(terminated), bool(truncated), {})
@@ -302,7 +291,7 @@ class BridgedEnv(gymnasium.Env[str, str]):
 
 
 def check_step(action: object, running: bool) -> None:
-    """Raise the errors of a step: a response that is not a str, or no running episode."""
+    """Raise TypeError for a response that is not a str, ResetNeeded without a running episode."""
     if not isinstance(action, str):
         raise TypeError(f"a response must be a str, got {type(action).__name__}")
     if not running:

@@ -76,10 +76,7 @@ class GemEnv(gem.Env):  # type: ignore[misc]
         return self.episode.reset(seed, noise), self.episode.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Take one response; return observation, reward, terminated, truncated and info.
-
-        Errors are those of `Episode.step`.
-        """
+        """Take one response; errors are those of `Episode.step`."""
         turn = self.episode.step(action)
         return turn.observation, turn.reward, turn.terminated, turn.truncated, turn.info
 

@@ -20,11 +20,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def members(name: str) -> list[str]:
-    """Return the ids of a suite, or the id itself; "full" is the suite of all ids.
-
-    Raises:
-        ValueError: The name is neither a suite nor an id.
-    """
+    """Return the ids of a suite, or the id itself; "full" is the suite of all ids."""
     variants = [(game.namespace, variant) for game in all_games() for variant in game.variants]
     chosen = [f"{space}/{one.name}" for space, one in variants if name in (*one.suites, "full")]
     if chosen:
@@ -37,14 +33,9 @@ def members(name: str) -> list[str]:
 
 
 def write_package(folder: Path, name: str) -> str:
-    """Write a project whose wheel verifiers finds by its name; return that name.
+    """Write a project of a suite, or an id, whose wheel verifiers finds by its name; return that.
 
-    Args:
-        folder: New folder of the project.
-        name: Name of a suite, or an id.
-
-    Raises:
-        ValueError: The folder is not empty, or the name is unknown.
+    A folder that is not empty, or an unknown name, is a ValueError.
     """
     ids = members(name)
     folder.mkdir(parents=True, exist_ok=True)

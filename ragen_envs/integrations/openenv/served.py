@@ -138,11 +138,7 @@ class Limits:
 
 
 def hosts_of(host: str, allowed: Sequence[str]) -> tuple[str, ...]:
-    """Return the host names that a server accepts, with the allowed ones; "*" stands for any.
-
-    Raises:
-        ValueError: It listens on all addresses of the machine, but no name is allowed.
-    """
+    """Return the host names that a server accepts, with the allowed ones; "*" stands for any."""
     names = (*LOOPBACK, *allowed)
     try:
         address = ipaddress.ip_address(host)

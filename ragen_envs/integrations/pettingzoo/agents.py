@@ -92,11 +92,7 @@ class MultiAgentBase:
         return self._env
 
     def render(self) -> str | None:
-        """Return the current state as text in mode "ansi", else None.
-
-        Raises:
-            ResetNeeded: No episode has started.
-        """
+        """Return the current state as text in mode "ansi", else None."""
         state: str | None = self._env.render()
         return state
 

@@ -57,10 +57,9 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         self._running = False
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
-        """Start an episode; the options must be empty.
+        """Start an episode without options.
 
-        The seed, drawn from `np_random` if None, determines the instance and the game's luck. One
-        that is not a non-negative int raises `gymnasium.error.Error`.
+        The seed, drawn from `np_random` if None, determines the instance and the game's luck.
         """
         if options:
             raise ValueError(
