@@ -43,6 +43,13 @@ MAX_OBSERVATION = 4096
 """Maximum characters of an observation that an environment may declare."""
 MAX_ACTION = 4096
 """Maximum characters of an action that the action space samples; `step` takes any length."""
+_TURN_INFO: Info = dict.fromkeys(
+    (
+        *("success", "score", "format_is_valid", "action_is_valid", "action_is_effective"),
+        *("answer_is_example", "legal_actions", "turn", "actions_left"),
+    )
+)
+"""The first keys of an `info`, in order; `build_info` gives them their values."""
 
 
 class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
@@ -92,8 +99,8 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         "_frame",
         "_generator",
         "_has_extra_info",
-        "_reset_info",
         "_reward_fn",
+        "_template",
         "action_is_effective",
         "action_reader",
         "actions_left",
@@ -117,7 +124,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     actions_left: int
     parsed: Parsed
     action_is_effective: bool
-    _reset_info: Info
+    _template: Info
 
     def __init__(
         self,
@@ -180,13 +187,10 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
                 these errors the running episode continues unchanged.
         """
         observation = self.start_episode(seed_of(seed), noise_seed_of(options))
-        return observation, self._reset_info.copy()
+        return observation, self.build_info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Take one response: run its valid actions in order, within the budget.
-
-        Args:
-            action: Whole response, any str.
+        """Take one response, any str: run its valid actions in order, within the budget.
 
         Returns:
             Observation, reward, terminated (the rules ended the episode), truncated (the budget
@@ -201,14 +205,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         return observation, reward, terminated, truncated, self.build_info()
 
     def render(self) -> Any:
-        """Return the current state: as text in mode "ansi", as a picture in mode "rgb_array".
-
-        Returns:
-            A str, a uint8 array of shape (height, width, 3) in pixels, or None without a mode.
-
-        Raises:
-            ResetNeeded: `reset` has not been called.
-        """
+        """Return the current state: a text in mode "ansi", a `picture` in mode "rgb_array"."""
         if self.render_mode is None:
             return None
         if self.instance is None:
@@ -249,24 +246,14 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         self.terminated = self.success = self.action_is_effective = False
         self.parsed = BROKEN
         self.change_actions(self.start_instance(instance))
+        is_full = self.oracle_info or self.split != "train"
+        compute = self.compute_oracle_info if is_full else self.compute_train_info
         self.instance_info = {
             "instance": instance.digest,
             "index": self.index,
-            **self._compute_oracle_entries(instance),
+            **compute(instance),
         }
-        self._reset_info = {
-            "success": False,
-            "score": self.compute_score(),
-            "format_is_valid": BROKEN.format_valid,
-            "action_is_valid": BROKEN.actions_valid,
-            "action_is_effective": False,
-            "answer_is_example": BROKEN.is_example,
-            "legal_actions": self.legal_actions,
-            "turn": self.turn,
-            "actions_left": self.actions_left,
-            **self.instance_info,
-            **self.compute_extra_info(),
-        }
+        self._template = {**_TURN_INFO, **self.instance_info}
         if self._frame is None:
             how_to_respond = instructions(self.example, self.response_format)
             self._frame = f"{self.describe_rules()}\n\n", f"\n\n{how_to_respond}"
@@ -321,7 +308,7 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
 
     def build_info(self) -> Info:
         """Return a new `info` of the current state."""
-        info = self._reset_info.copy()  # a third faster than a new dict
+        info = self._template.copy()  # a third faster than a new dict
         info["success"] = self.success
         info["score"] = self.compute_score()
         # Unpacked, which is faster than four named fields.
@@ -337,22 +324,14 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     # The player's view, which changes nothing.
 
     def best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle takes in this turn.
-
-        Raises:
-            ResetNeeded: No episode is running.
-        """
+        """Return the actions that the oracle takes; ResetNeeded if no episode is running."""
         self._need_running()
         return self.find_best_actions()
 
     def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
-        """Parse a response for this turn, without a change to the episode.
+        """Parse a response for this turn, and return that and the names of its known actions.
 
-        Returns:
-            The parsed response, and the names of its known actions.
-
-        Raises:
-            ResetNeeded: No episode is running.
+        The episode is unchanged. ResetNeeded if none is running.
         """
         self._need_running()
         parsed = self._parse(answer)
@@ -379,11 +358,9 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         return self.budget.max_turns - self.turn
 
     def picture(self) -> NDArray[np.uint8]:
-        """Return the current board in colours, of shape (height, width, 3) in pixels.
+        """Return the current board in colours, a uint8 array of shape (height, width, 3) in pixels.
 
-        Raises:
-            ResetNeeded: `reset` has not been called.
-            ValueError: The game has no board.
+        ResetNeeded before the first `reset`, ValueError for a game that has no board.
         """
         if self.instance is None:
             raise ResetNeeded("call reset() before picture()")
@@ -399,11 +376,6 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     def choose_legend(self, symbols: str) -> str:
         """Return the line of the rules that explains the board's symbols or its picture."""
         return self.board.legend if self.pictured and self.board else symbols
-
-    def _compute_oracle_entries(self, instance: I) -> dict[str, float]:
-        if self.oracle_info or self.split != "train":
-            return self.compute_oracle_info(instance)
-        return self.compute_train_info(instance)
 
     def _parse(self, response: str) -> Parsed:
         if self.response_format == "tools":

@@ -248,11 +248,7 @@ class TextGame(Generic[V, I]):
 
     @classmethod
     def find_variant(cls, variant: str | V) -> V:
-        """Return the variant of a name; a variant object is returned unchanged.
-
-        Raises:
-            ValueError: An unknown name.
-        """
+        """Return the variant of a name; a variant object is returned unchanged."""
         if not isinstance(variant, str):
             return variant
         found: V = cls.variants[one_of("variant", variant, tuple(cls.variants))]
@@ -261,8 +257,7 @@ class TextGame(Generic[V, I]):
     def get_instance(self, seed: int) -> I:
         """Return the instance of a seed, without a change to the running episode.
 
-        Raises:
-            ValueError: The split is "val" or "test" and the variant is one of your own.
+        Errors are those of `load_held_out`.
         """
         name = self.variant.name
         if self.split == "train":
@@ -273,9 +268,8 @@ class TextGame(Generic[V, I]):
     def load_held_out(self) -> tuple[I, ...]:
         """Return all instances of the split, which is not "train", in the order of their seeds.
 
-        Raises:
-            ValueError: Files are shipped for the suite's own variants only, and this variant,
-                which may have another budget, is not one of them.
+        A ValueError if files are shipped, and the variant, which may have another budget, is not
+        one of the suite's own.
         """
         name, variant = self.variant.name, self.variant
         if self.sealed_key_hash:
@@ -318,8 +312,7 @@ class TextGame(Generic[V, I]):
     def load_shipped(cls, name: str, split: Split) -> tuple[I, ...]:
         """Return the shipped instances of a variant, in the order of their seeds.
 
-        Raises:
-            MissingInstancesError: The package ships none.
+        MissingInstancesError if the package ships none.
         """
         path = cls.held_out_files.format(name=name, split=split)
         return load(cls.__module__.rpartition(".")[0], path, cls.read_instance)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
 
 
 class BanditFailures(FailureLabeler):
     """Labels episodes of the two-armed bandit."""
-
-    def read_state(self, env: Any) -> Hashable:
-        turns: int = env.turns_left  # the first pull ends the episode
-        return turns
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         return tuple(episode.instance.names)

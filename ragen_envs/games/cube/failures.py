@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
+from ragen_envs.games.cube.env import CubeEnv
 from ragen_envs.games.cube.table import distance
 
 
 class CubeFailures(FailureLabeler):
     """Labels episodes of the cube; a state is its stickers, whose distance to solved is known."""
 
-    def read_state(self, env: Any) -> Hashable:
-        position: str = env.position
-        return position
+    def read_state(self, env: CubeEnv) -> Hashable:
+        return env.position
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         late = next(step.number for step in episode.steps if _is_late(episode, step))

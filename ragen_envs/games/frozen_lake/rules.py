@@ -1,7 +1,6 @@
 """The rules of FrozenLake: its maps, slips and steps; and the generator of lakes.
 
 Squares are numbered along the rows of the map's text, line ends included.
-
 """
 
 from __future__ import annotations

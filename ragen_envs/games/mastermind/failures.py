@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
+from ragen_envs.games.mastermind.env import MastermindEnv
 from ragen_envs.games.mastermind.rules import Codes, all_codes
 from ragen_envs.games.mastermind.solver import solver
 
@@ -13,9 +13,8 @@ from ragen_envs.games.mastermind.solver import solver
 class MastermindFailures(FailureLabeler):
     """Judges guesses by their exact chance of success; a state is the set of codes left."""
 
-    def read_state(self, env: Any) -> Hashable:
-        possible: int = env.possible
-        return possible
+    def read_state(self, env: MastermindEnv) -> Hashable:
+        return env.possible
 
     def find_default_failure(self, episode: FinishedEpisode) -> Failure:
         every = all_codes(episode.instance.pegs)

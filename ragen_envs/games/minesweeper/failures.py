@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
+from ragen_envs.games.minesweeper.env import MinesweeperEnv
 from ragen_envs.games.minesweeper.text import names_of
 
 
 class MinesweeperFailures(FailureLabeler):
     """Judges choices by their exact chance of success, or risk; a state is the knowledge."""
 
-    def read_state(self, env: Any) -> Hashable:
-        known: Hashable = env.knowledge
-        return known
+    def read_state(self, env: MinesweeperEnv) -> Hashable:
+        return env.knowledge
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         last = episode.steps[-1]

@@ -3,7 +3,6 @@
 A room of random walls gets its targets; a breadth-first search backwards from all solved states
 gives every state's distance; a state at the required distance is the level. Each level needs at
 least two pushes, and at most as many moves as the limit.
-
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode, FinishedTurn
-from ragen_envs.games.twenty_questions.env import Asked
+from ragen_envs.games.twenty_questions.env import Asked, TwentyQuestionsEnv
 from ragen_envs.games.twenty_questions.forms import Guess, answer
 from ragen_envs.games.twenty_questions.knowledge.loader import load
 
@@ -13,9 +11,8 @@ from ragen_envs.games.twenty_questions.knowledge.loader import load
 class TwentyQuestionsFailures(FailureLabeler):
     """Reads episodes of Twenty Questions."""
 
-    def read_state(self, env: Any) -> tuple[Asked, ...]:
-        asked: tuple[Asked, ...] = env.asked  # no state occurs twice
-        return asked
+    def read_state(self, env: TwentyQuestionsEnv) -> tuple[Asked, ...]:
+        return env.asked  # no state occurs twice
 
     def find_decisive_failure(self, episode: FinishedEpisode) -> Failure | None:
         lost = self.find_excused_turns(episode)

@@ -3,7 +3,6 @@
 The original draws prices before it seeds its generator, so its goals differ between processes.
 Here the instance's stream decides everything. A price cap is above the target's highest price; the
 original uses the drawn price.
-
 """
 
 from __future__ import annotations

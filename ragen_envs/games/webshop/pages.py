@@ -1,8 +1,4 @@
-"""The pages of a shop and their links, as in WebShop (arXiv 2207.01206, section 3.1).
-
-Pure: no randomness, no goal, no reward.
-
-"""
+"""The pages of a shop and their links, as in WebShop (arXiv 2207.01206, section 3.1)."""
 
 from __future__ import annotations
 
