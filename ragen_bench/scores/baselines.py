@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import astuple
 from functools import lru_cache, partial
+from operator import attrgetter
 
 from ragen_bench.cache import fetch
 from ragen_bench.environments import has_noise
@@ -40,6 +40,7 @@ from ragen_envs.registration import IDS, OPPONENT_IDS
 _SAMPLING = Sampling(temperature=1.0, max_tokens=0, stop="", seed=0)
 _PATIENCE = 2.0
 """Seconds of playing after which a line says so."""
+_values_of = attrgetter(*PlayedOutcome.__slots__)
 
 
 def compute_baseline(
@@ -146,7 +147,7 @@ def _find_outcomes(
         "instances": [split, open_key() if split == "sealed" else "", draw, *indices],
         "random_player": [named.name, {**named.identity}] if named else None,
     }
-    found = fetch("baseline", arguments, lambda: [astuple(outcome) for outcome in compute()])
+    found = fetch("baseline", arguments, lambda: [*map(_values_of, compute())])
     return [PlayedOutcome(*values) for values in found]
 
 

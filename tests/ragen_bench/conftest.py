@@ -2,6 +2,7 @@
 
 import pytest
 
+from ragen_bench import cache
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.models import resolve
 
@@ -9,6 +10,15 @@ from ragen_bench.models import resolve
 @pytest.fixture
 def random_model():
     return resolve("random")
+
+
+@pytest.fixture
+def kept_results(monkeypatch, tmp_path_factory):
+    """Share the cache among tests that change no game, such as those of all published entries."""
+    folder = str(tmp_path_factory.getbasetemp() / "results")
+    monkeypatch.delenv(cache.RECOMPUTE)
+    monkeypatch.setenv("RAGEN_CACHE", folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", folder)
 
 
 @pytest.fixture

@@ -43,6 +43,8 @@ def test_the_card_of_an_export(tmp_path):
     assert (split, len(rows)) == ("train", 5)
 
 
+@pytest.mark.xdist_group("baselines")  # which the published entries share
+@pytest.mark.usefixtures("kept_results")
 def test_the_leaderboards_site_is_a_data_set_of_its_entries(tmp_path):
     site = tmp_path / "site"
     build = ["leaderboard", "build", str(ROOT / "leaderboard"), "--unverified"]

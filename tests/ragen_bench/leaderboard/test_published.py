@@ -20,6 +20,7 @@ def test_there_are_a_floor_a_ceiling_a_language_model_and_a_classical_agent():
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.usefixtures("kept_results")
 def test_every_answer_replays(name):
     verdict = verify(ENTRIES / name)
     assert verdict.problems == []
