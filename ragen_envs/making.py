@@ -36,12 +36,7 @@ class Maker:
     def __call__(
         self, *, observation: str = "text", **arguments: object
     ) -> gymnasium.Env[Any, Any]:
-        """Return a new environment; `observation` is "text", "array" or "image".
-
-        Raises:
-            ValueError: For another value of `observation`, or if the game has no board and
-                `observation` is not "text".
-        """
+        """Return a new environment; ValueError for an array or image of a game without a board."""
         env: gymnasium.Env[Any, Any]
         if one_of("observation", observation, OBSERVATIONS) == "text":
             env = self._class(**arguments)

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code: 2 for a usage error."""
     program = parser()
     try:
-        options = program.parse(arguments)
+        options = program.parse_args(arguments)
         code: int = options.run(options)
         return code
     except UsageError as error:

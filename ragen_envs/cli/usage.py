@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from ragen_envs.core.protocol import RESPONSE_FORMATS
@@ -17,11 +16,7 @@ class UsageError(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads a command line; errors are one line."""
-
-    def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:
-        """Return the options of a command, with the function that runs it as `run`."""
-        return self.parse_args(arguments)
+    """Reads a command line, with the function that runs it as `run`; errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         """Raise the error as a UsageError."""

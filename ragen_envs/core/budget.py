@@ -47,12 +47,9 @@ class Budget:
         )
 
     def must_allow(self, name: str, moves: int) -> None:
-        """Refuse a variant whose longest instance cannot be won within the budget.
+        """Refuse a variant whose longest instance cannot be won within the budget: a ValueError.
 
         `moves` is the maximum over instances of the actions in a shortest solution.
-
-        Raises:
-            ValueError: The moves exceed the budget.
         """
         most = min(self.max_actions, self.max_turns * self.max_actions_per_turn)
         if moves > most:

@@ -93,11 +93,7 @@ class GameSpec(NamedTuple):
     blind: str = ""
 
     def check(self) -> None:
-        """Check the fields.
-
-        Raises:
-            ValueError: A field is malformed.
-        """
+        """Check the fields: ValueError for a malformed one."""
         # Names in ASCII alone, so that none looks like another one.
         if not (self.namespace.isidentifier() and self.namespace.isascii()):
             raise ValueError(f"namespace must be an identifier in ASCII, got {self.namespace!r}")

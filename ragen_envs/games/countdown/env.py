@@ -19,12 +19,7 @@ WON_POINTS = 100
 
 @dataclass(frozen=True)
 class CountdownVariant:
-    """One environment of the family; the name, its id without namespace, also names the stream.
-
-    Raises:
-        ValueError: A turn has several expressions, or there are more turns than an observation
-            has room for.
-    """
+    """One environment of the family; the name, its id without namespace, also names the stream."""
 
     name: str
     generator: Generator = Generator()

@@ -39,9 +39,6 @@ class Generator:
 
     A number that may be dealt twice is listed twice in `tiles`. Any solution uses at least
     `fewest_used` numbers.
-
-    Raises:
-        ValueError: Numbers below 1, too few or too many of them, or an empty range.
     """
 
     tiles: tuple[int, ...] = tuple(range(1, 26))

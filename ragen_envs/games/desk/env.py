@@ -33,11 +33,7 @@ _NOT_YET = "Not yet: the request has just changed."
 
 @dataclass(frozen=True)
 class DeskVariant:
-    """One environment of the family; the name, its id without namespace, labels its streams.
-
-    Raises:
-        ValueError: A turn has several calls, or the longest plan does not fit into the budget.
-    """
+    """One environment of the family; the name, its id without namespace, labels its streams."""
 
     name: str
     generator: Generator = Generator()

@@ -41,9 +41,6 @@ class Generator:
 
     If `shifting`, the user changes the request; if `hostile`, texts carry instructions that are not
     the user's.
-
-    Raises:
-        ValueError: A number is below 1, or one of records above 10.
     """
 
     contacts: int = 7

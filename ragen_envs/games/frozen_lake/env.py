@@ -33,9 +33,6 @@ class FrozenLakeVariant:
     """One environment of the family; the name, its id without namespace, also names the streams.
 
     `coordinates` lists coordinates below the grid, whose symbols are the vocabulary's.
-
-    Raises:
-        ValueError: The longest path to a goal does not fit into the budget.
     """
 
     name: str

@@ -38,7 +38,7 @@ class Codes:
                 f"codes have 1 to {MOST_PEGS} pegs of 2 to {len(LETTERS)} colours, "
                 f"got {pegs!r} and {colours!r}"
             )
-        self.pegs, self.colours = pegs, colours
+        self.pegs = pegs
         self.codes: tuple[Code, ...] = tuple(product(range(colours), repeat=pegs))
         self.names = tuple(" ".join(LETTERS[colour] for colour in code) for code in self.codes)
         numbers = _answers(np.array(self.codes), pegs, colours)
@@ -51,7 +51,7 @@ class Codes:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copies and pickles name the size: the tables are large, and the same in any process."""
-        return all_codes, (self.pegs, self.colours)
+        return all_codes, (self.pegs,)
 
     def agreeing(self, guess: int, kind: int) -> int:
         """Return the set of codes for which a guess gets an answer."""
@@ -80,12 +80,10 @@ def _answers(codes: NDArray[np.int_], pegs: int, colours: int) -> NDArray[np.int
     return in_place * (pegs + 1) + common - in_place
 
 
-def all_codes(pegs: int, colours: int = len(LETTERS)) -> Codes:
-    """Return the codes of a size."""
-    return _kept(pegs, colours)
-
-
-_kept = cache(Codes)
+@cache
+def all_codes(pegs: int) -> Codes:
+    """Return the codes of a size, of all colours."""
+    return Codes(pegs, len(LETTERS))
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,6 @@ class SokobanVariant:
     """One environment of the family; the name, its id without namespace, also names the stream.
 
     `coordinates` lists coordinates below the grid, whose symbols are the vocabulary's.
-
-    Raises:
-        ValueError: The longest level does not fit into the budget.
     """
 
     name: str

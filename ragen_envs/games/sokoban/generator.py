@@ -40,12 +40,7 @@ _ROOM = str.maketrans("01", WALL + FLOOR)
 
 @dataclass(frozen=True)
 class Generator:
-    """Makes levels of one size, outer wall included, of at most `max_length` optimal moves.
-
-    Raises:
-        ValueError: `max_length` is below the minimum, or the rooms are too large to search, see
-            `bitboard.check_size`.
-    """
+    """Makes levels of one size, outer wall included, of at most `max_length` optimal moves."""
 
     height: int = 6
     width: int = 6

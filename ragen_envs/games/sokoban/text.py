@@ -32,11 +32,7 @@ _STAND_IN = "\x01"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """One symbol for each thing that a square can show, in the order of XSB's ``# .$*@+``.
-
-    Raises:
-        ValueError: A symbol is not one character, or is not ASCII; only box_on_target may be other.
-    """
+    """One symbol for each thing that a square can show, in the order of XSB's ``# .$*@+``."""
 
     wall: str
     floor: str

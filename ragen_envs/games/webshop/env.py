@@ -50,10 +50,6 @@ class WebShopVariant:
         catalogue: Folder of WebShop's public files, or one file of products; "" for a generated
             catalogue.
         budget: Maximum turns and actions; as in WebShop, turns without one cost nothing more.
-
-    Raises:
-        ValueError: A turn has several actions, or the longest purchase does not fit into the
-            budget.
     """
 
     name: str
