@@ -21,7 +21,7 @@ from ragen_envs.core.instances import Split
 from ragen_envs.core.policies import oracle_answer
 from ragen_envs.core.protocol import AnswerFormat
 from ragen_envs.core.sums import sum_in_order
-from ragen_envs.core.text_env import TextEnv
+from ragen_envs.core.text_env import MAX_ACTION, TextEnv
 from ragen_envs.core.text_game import Info
 from ragen_envs.registration import all_games, register_third_party_games
 
@@ -40,8 +40,6 @@ AT_THE_END = ("success", "is_success", "score")
 """Keys of `info` that are reported at the end only, since they may reveal the solution."""
 _OBSERVATION = 1 << 20
 """Maximum characters of an observation."""
-_ACTION = 4096
-"""Maximum characters of a sampled action; `step` takes any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +231,7 @@ class Episode:
         return size
 
     def oracle(self) -> str:
-        """Return the response of the oracle.
-
-        An environment of another package has none, which is a ValueError. ResetNeeded if no episode
-        is running.
-        """
+        """Return the oracle's response; a ValueError for an environment of another package."""
         inner = self.env.unwrapped
         if not isinstance(inner, TextEnv):
             raise ValueError(f"{self._arguments[0]} has no oracle")
@@ -285,7 +279,7 @@ class BridgedEnv(gymnasium.Env[str, str]):
     def __init__(self, render_mode: None = None) -> None:
         self.render_mode = render_mode
         self.observation_space = AnyText(_OBSERVATION, min_length=0)
-        self.action_space = AnyText(_ACTION, min_length=0)
+        self.action_space = AnyText(MAX_ACTION, min_length=0)
         self._responses: list[str] = []
         self._running = False
 

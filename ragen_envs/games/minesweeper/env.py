@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from ragen_envs.core.boards import METADATA, Board
 from ragen_envs.core.budget import Budget
@@ -43,7 +44,7 @@ class MinesweeperVariant:
         if (self.expected is None) != (self.generator.max_layouts is not None):
             raise ValueError(f"{self.name}: expected goes with a generator of max_layouts=None")
 
-    def player(self, opening: Opening) -> players.AnyPlayer:
+    def player(self, opening: Opening) -> players.Solver | players.Reference:
         """Return the best player that is known on an opening."""
         return players.solver(opening) if self.expected is None else players.reference(opening)
 
@@ -118,8 +119,8 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
         "_safe_square",
         "_squares",
     )
-    _player: players.AnyPlayer
-    _known: players.Knowledge | players.Shown
+    _player: players.Solver | players.Reference
+    _known: Any  # knowledge of this player
     metadata = METADATA
     variants = VARIANTS
     game = GAME
@@ -133,7 +134,8 @@ class MinesweeperEnv(TextEnv[MinesweeperVariant, Opening]):
     @property
     def knowledge(self) -> players.Knowledge | players.Shown:
         """The player's knowledge, which opening a mine does not change."""
-        return self._known
+        known: players.Knowledge | players.Shown = self._known
+        return known
 
     @property
     def board(self) -> Board:

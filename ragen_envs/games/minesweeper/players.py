@@ -17,54 +17,18 @@ digit does no harm. Turns are not a constraint, since the budget has one for eac
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple
 
 from ragen_envs.core.instances import RandomStream
 from ragen_envs.games.minesweeper.counting import Counts, Layouts
 from ragen_envs.games.minesweeper.rules import Opening, members, open_after, show_board, uncover
 
-K = TypeVar("K")
-"""The knowledge of a player; equal knowledge compares equal."""
 ROLLOUTS = 64
 """Number of layouts from which the success rate of an opening is estimated."""
 _KEPT = 64
 """Size of the cache of counts, which `info`, the oracle and the analysis use."""
-
-
-class Player(ABC, Generic[K]):
-    """A player on one opening, from the knowledge at its start."""
-
-    start: K
-
-    @abstractmethod
-    def sample_layout(self, stream: RandomStream) -> int:
-        """Sample a layout from those that the opening allows, all equally likely."""
-
-    @abstractmethod
-    def after(self, knowledge: K, board: str, opened: int) -> K:
-        """Return the knowledge with the symbols of the squares and those that are open now."""
-
-    @abstractmethod
-    def count(self, knowledge: K) -> int:
-        """Return the number of possible layouts."""
-
-    @abstractmethod
-    def count_mined(self, knowledge: K) -> dict[int, int]:
-        """Return for each closed square, in order, the number of layouts with a mine on it."""
-
-    @abstractmethod
-    def best_square(self, knowledge: K) -> int:
-        """Return the closed square that the player opens."""
-
-    @abstractmethod
-    def is_best(self, knowledge: K, square: int) -> bool:
-        """Return whether the player rates no closed square higher."""
-
-
-AnyPlayer: TypeAlias = Player[Any]
 
 
 class Knowledge(NamedTuple):
@@ -74,8 +38,11 @@ class Knowledge(NamedTuple):
     layouts: tuple[int, ...]
 
 
-class Solver(Player[Knowledge]):
-    """The exact best player on one opening. Use `solver`, which keeps the recent ones."""
+class Solver:
+    """The exact best player on one opening. Use `solver`, which keeps the recent ones.
+
+    `start` is the knowledge at the start. Equal knowledge compares equal.
+    """
 
     def __init__(self, opening: Opening) -> None:
         self._neighbours = opening.neighbours
@@ -87,10 +54,12 @@ class Solver(Player[Knowledge]):
         self._mined: dict[tuple[int, int], dict[int, int]] = {}
 
     def sample_layout(self, stream: RandomStream) -> int:
+        """Sample a layout from those that the opening allows, all equally likely."""
         layouts = self.start.layouts
         return layouts[stream.below(len(layouts))]
 
     def count(self, knowledge: Knowledge) -> int:
+        """Return the number of possible layouts."""
         return len(knowledge.layouts)
 
     def chance(self, knowledge: Knowledge) -> float:
@@ -98,7 +67,7 @@ class Solver(Player[Knowledge]):
         return self._count_wins(knowledge) / len(knowledge.layouts)
 
     def best_square(self, knowledge: Knowledge) -> int:
-        # The square that wins most often; ties go to the least risky one, then to the first.
+        """Return the square that wins most often; ties go to the least risky, then to the first."""
         mined = self.count_mined(knowledge)
         first = min(mined, key=lambda square: (mined[square], square))
         if not mined[first]:
@@ -106,9 +75,11 @@ class Solver(Player[Knowledge]):
         return min(mined, key=lambda s: (-self._count_wins_by(knowledge, s), mined[s], s))
 
     def is_best(self, knowledge: Knowledge, square: int) -> bool:
+        """Return whether the player rates no closed square higher."""
         return self._count_wins_by(knowledge, square) == self._count_wins(knowledge)
 
     def count_mined(self, knowledge: Knowledge) -> dict[int, int]:
+        """Return for each closed square, in order, the number of layouts with a mine on it."""
         key = knowledge.opened, knowledge.layouts[0]
         found = self._mined.get(key)
         if found is None:
@@ -116,6 +87,7 @@ class Solver(Player[Knowledge]):
         return found
 
     def after(self, knowledge: Knowledge, board: str, opened: int) -> Knowledge:
+        """Return the knowledge with the symbols of the squares and those that are open now."""
         known = self._after.get(board)
         if known is None:
             layouts = [
@@ -194,9 +166,10 @@ class Shown(NamedTuple):
     board: str
 
 
-class Reference(Player[Shown]):
+class Reference:
     """The reference player of boards too large for exact search: exact risks, no look-ahead.
 
+    It has the methods of `Solver`, with knowledge of its own.
     It opens a safe square if there is one, else a square with the lowest risk of a mine. Ties go to
     the square with the fewest neighbours, which shows a 0 most often, then to the first. A player
     that also weighs the information of a square can do better, so its success rate is not an upper
@@ -214,7 +187,7 @@ class Reference(Player[Shown]):
         total = self.count(self.start)
         return self._layouts.layout((stream.word() << 64 | stream.word()) * total >> 128)
 
-    def after(self, knowledge: Shown, board: str, opened: int) -> Shown:  # noqa: ARG002 (a Player's)
+    def after(self, knowledge: Shown, board: str, opened: int) -> Shown:  # noqa: ARG002 (Solver's)
         return Shown(opened, board)
 
     def count(self, knowledge: Shown) -> int:

@@ -20,8 +20,6 @@ from ragen_envs.integrations.openenv.served import FailedError, RefusedError, Se
 
 _LOG = logging.getLogger(__name__)
 _DOCUMENTATION = "https://ragen-bench.github.io/ragen-bench/openenv/"
-
-
 PREVIEW = 1024
 """Number of tasks listed of a large split; ranges give the others."""
 MAX_RANGE = 4096
