@@ -118,9 +118,9 @@ def test_a_game_is_that_of_the_suite(game):
     rng = random.Random(0)
     done = ends = wins = 0
     env_type, variant = type(game.env), game.env.variant
+    envs = [env_type(variant, split="train", response_format="answer") for _ in range(BATCH)]
     index = 0
     while done < STEPS:
-        envs = [env_type(variant, split="train", response_format="answer") for _ in range(BATCH)]
         texts = []
         for env in envs:
             texts.append(env.reset(seed=index, options={"noise_seed": index})[0])
