@@ -133,13 +133,8 @@ def _place(recipe: Recipe, device: Device, config: DictConfig, address: str | No
 class Task:
     """The process that leads a run."""
 
-    def run(self, config: DictConfig) -> None:
-        """Train with verl's configuration, see `VerlTrainer`.
-
-        Each process of a run needs seconds for its imports, so whatever can starts meanwhile.
-        """
-        players = start_players(config.actor_rollout_ref.rollout.agent.num_workers)
-        servers = start_servers(config)
+    def run(self, config: DictConfig, players: list[Any]) -> None:
+        """Train with verl's configuration and the hosts that play, see `VerlTrainer`."""
         config.transfer_queue.enable = True
         OmegaConf.resolve(config)
         import transfer_queue as tq
@@ -159,8 +154,6 @@ class Task:
             ray.get([player.begin.remote(config, handles) for player in players])
             trainer.fit(players)
         finally:
-            # Handles of actors that have names end with the last reference here.
-            servers.clear()
             tq.close()
 
 
@@ -181,11 +174,19 @@ def _run(config: DictConfig) -> None:
     except ImportError as missing:
         raise missing_extra(missing, "train") from missing
     task: Any = Task
+    servers = []
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     try:
         # Not by verl's own `run_ppo`, whose module opens a context on the GPU in this process.
-        ray.get(task.options(scheduling_strategy=here).remote().run.remote(config))
+        leader = task.options(scheduling_strategy=here).remote()
+        # Each process needs seconds for its imports, so these begin with the leading one's.
+        players = start_players(config.actor_rollout_ref.rollout.agent.num_workers)
+        servers += start_servers(config)
+        ray.get(leader.run.remote(config, players))
     except RayTaskError as error:
         if isinstance(error.cause, UserError):
             raise error.cause from None
         raise
+    finally:
+        # Actors that have names end with the last handle of their owner, this process.
+        servers.clear()
