@@ -201,8 +201,13 @@ class DuelEnv(MultiAgentBase, ParallelEnv[str, Observation, str]):  # type: igno
         """Start an episode; the arguments are those of `TextEnv.reset`."""
         text, info = self._reset_game(seed, options)
         self.agents = self.possible_agents.copy()
-        # Copied, since only the source knows the instance of a reset without a seed.
-        self._copies = {agent: deepcopy(self._env) for agent in self.agents}
+        # Copied, since only the source knows the instance of a reset without a seed. The spaces,
+        # most of the work, are shared: a copy does not sample from them.
+        spaces = self._env.observation_space, self._env.action_space
+        self._copies = {
+            agent: deepcopy(self._env, {id(space): space for space in spaces})
+            for agent in self.agents
+        }
         self._points = dict.fromkeys(self.agents, 0)
         self._ends = {}
         self._infos: dict[str, Info] = {}

@@ -12,8 +12,8 @@ MULTI_TURN = [id_ for id_ in IDS if TURNS[id_] > 2]
 
 recipes = st.lists(st.integers(0, 9), min_size=1, max_size=7) | st.text(max_size=40)
 """An answer in the making: the numbers of actions, or a text as it is."""
-rounds = st.lists(st.lists(recipes, min_size=3, max_size=3), min_size=20, max_size=20).map(
-    lambda drawn: drawn * 3  # no game has more turns than 60
+rounds = st.lists(st.lists(recipes, min_size=3, max_size=3), min_size=3, max_size=20).map(
+    lambda drawn: drawn * 20  # no game has more turns than 60
 )
 settings_of_a_game = st.fixed_dictionaries(
     {
