@@ -52,10 +52,8 @@ def ignoring_cache() -> Iterator[None]:
 def fetch(kind: str, arguments: Json, compute: Callable[[], Any]) -> Any:
     """Return a result of JSON values from the cache, or compute and keep it.
 
-    Args:
-        kind: Name of the computation, a word.
-        arguments: Everything that the result depends on apart from the code of the packages.
-        compute: Function that returns the result.
+    `kind` is a word for the computation; `arguments` are all that the result depends on, besides
+    the code of the packages.
     """
     key = None if _is_ignored.get() or os.environ.get(RECOMPUTE) else _key()
     folder = _folder()

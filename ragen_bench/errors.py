@@ -15,9 +15,7 @@ INCOMPLETE = 1
 class UserError(Exception):
     """A mistake that the user can fix; the message says what is wrong and what to do, in one line.
 
-    Args:
-        message: The message.
-        exit_code: 2 for a wrong command line, 1 for later errors.
+    The exit code is 2 for a wrong command line, 1 for later errors.
     """
 
     def __init__(self, message: str, exit_code: int = 2) -> None:

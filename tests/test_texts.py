@@ -25,7 +25,6 @@ CONSOLES = {"ragen_bench/terminal/console.py": "the console whose every segment 
 HTML = {
     "ragen_bench/escaping.py": "the function for texts outside templates",
     "ragen_bench/pages/rendering.py": "our own scripts and styles, which templates include as is",
-    "ragen_bench/models/api/key_parts.py": "finds forms of a key, and writes none",
     "ragen_bench/models/api/secrets.py": "finds forms of a key, and writes none",
 }
 READERS = {

@@ -30,12 +30,7 @@ class ReplayedEpisode(FinishedEpisode):
 def replay_episode(
     replayer: Replayer, record: EpisodeRecord, state_of: Callable[[AnyEnv], Hashable]
 ) -> ReplayedEpisode:
-    """Replay a record.
-
-    Args:
-        replayer: Replayer of the record's run.
-        record: The episode.
-        state_of: Function from an environment to the game's state.
+    """Replay a record; `state_of` returns the game's state in an environment.
 
     Raises:
         UnplayableError: If the responses are not one complete episode of the run.

@@ -26,11 +26,7 @@ def analyse(run: RunDirectory, progress: Callable[[], None] = lambda: None) -> J
     """Return the content of analysis.json, a function of the run's records.
 
     Every episode is replayed. An episode that cannot be replayed, or differs from its replay, is
-    counted as `not_replayed` and excluded from all other values.
-
-    Args:
-        run: The run.
-        progress: Called after each episode.
+    counted as `not_replayed` and excluded from all other values. `progress` is called after each.
 
     Returns:
         `{"schema", "envs": [...], "labels": {...}}` with a row for each environment with

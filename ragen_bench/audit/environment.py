@@ -8,11 +8,11 @@ from functools import partial
 
 from ragen_bench.audit.subjects import suite_subject
 from ragen_bench.environments import step_by_rule
+from ragen_bench.statistics import mean
 from ragen_bench.suites import has_split, held_out_size, make_env, make_text_env
 from ragen_envs.cli.build_held_out import held_out_files
 from ragen_envs.core.instances import SHIPPED_SPLITS, Split
 from ragen_envs.core.policies import blind_answer, oracle_answer
-from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.text_game import Info
 from ragen_envs.registration import find_blind_script, find_game, find_reference, load_class
 from ragen_envs.testing import CHECKS, Outcome, run_checks
@@ -92,20 +92,14 @@ def _play_blind(env: str, split: Split, count: int) -> Iterator[float]:
 
 def describe_ceiling_error(episodes: Sequence[OracleEpisode]) -> str | None:
     """Return an error if the oracle's mean score differs from the ceiling (p < 1e-6)."""
-    score = mean(episode.score for episode in episodes)
-    ceiling = mean(episode.ceiling for episode in episodes)
+    score = mean([episode.score for episode in episodes])
+    ceiling = mean([episode.ceiling for episode in episodes])
     if tail(len(episodes), score, ceiling) >= FALSE_ALARM / 2:
         return None
     return (
         f"the oracle's mean is {score:.4f} in {len(episodes)} episodes where the mean ceiling is "
         f"{ceiling:.4f}"
     )
-
-
-def mean(values: Iterator[float]) -> float:
-    """Return the mean of at least one value."""
-    listed = list(values)
-    return sum_in_order(listed) / len(listed)
 
 
 Advance = Callable[[int, str], None]
@@ -193,7 +187,7 @@ def count_guarantees(env: str, levels: int, advance: Advance, sealed: bool = Fal
     _count_solved(audit, train + held_out)
     counts = {"train": levels, **dict.fromkeys(_splits(env, sealed), size)}
     blind = [score for split, count in counts.items() for score in _play_blind(env, split, count)]
-    audit.blind = mean(iter(blind)) if blind else None
+    audit.blind = mean(blind) if blind else None
     advance(0, "shipped files")
     # The held-out files are generated again and compared byte by byte.
     for file in held_out_files([find_game(env)], only=env):
@@ -246,7 +240,7 @@ def _count_solved(audit: Audit, episodes: list[OracleEpisode]) -> None:
     lengths = [instance.length for instance in episodes if instance.length is not None]
     if lengths:
         audit.shortest, audit.longest = min(lengths), max(lengths)
-    audit.ceiling = mean(instance.ceiling for instance in episodes)
-    audit.oracle = mean(instance.score for instance in episodes)
+    audit.ceiling = mean([instance.ceiling for instance in episodes])
+    audit.oracle = mean([instance.score for instance in episodes])
     if problem := describe_ceiling_error(episodes):
         audit.add_problem("ceiling", problem)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import suppress
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from ragen_bench.errors import UserError
 from ragen_bench.models.base import Completion
 from ragen_bench.models.provider import Provider, find_provider
 from ragen_bench.models.reasoning import suggest_marks
-from ragen_bench.runs.schema import TurnRecord
+from ragen_bench.runs.schema import RunConfig, TurnRecord
 from ragen_envs.core.protocol import AnswerFormat
+
+if TYPE_CHECKING:
+    from ragen_bench.episodes.evaluation import Evaluation
 
 FormProblem = Literal["cut", "filtered", "empty", "marks", "calls", "missing", "broken"]
 _SCRIPTED = ("random", "oracle")
@@ -56,35 +59,17 @@ def _find_mark(answer: str, form: AnswerFormat) -> str:
     return next((mark for mark in found if form == "tools" or not _FORMS_OWN.fullmatch(mark)), "")
 
 
-class Settings(Protocol):
-    """The settings of a run or an evaluation that decide on the form of its answers."""
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-
-    @property
-    def response_format(self) -> AnswerFormat:
-        """Format of the answers."""
-
-    @property
-    def max_tokens(self) -> int:
-        """Token limit of an answer."""
-
-
 class FormRate:
     """Counts answers and those out of form, whose reports say what to do about the others.
 
-    Args:
-        settings: Those of the run, or of the opponent's side of it.
-        option: Option that sets the format of this side.
-        in_doctor: The reader is running `doctor` already.
-        states_form: The environments state their own format, which no option changes.
+    `settings` are those of the run, or of the opponent's side of it, whose format `option` sets.
+    With `in_doctor` the reader is running `doctor` already. With `states_form` the environments
+    state their own format, which no option changes.
     """
 
     def __init__(
         self,
-        settings: Settings,
+        settings: Evaluation | RunConfig,
         option: str = "--format",
         *,
         in_doctor: bool = False,

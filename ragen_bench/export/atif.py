@@ -12,13 +12,9 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from ragen_bench.export.episodes import (
-    NO_EPISODES,
-    Source,
-    check_empty,
-    replace_surrogates,
-)
+from ragen_bench.export.episodes import NO_EPISODES, Source, check_empty
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.chat_messages import replace_surrogates
 from ragen_bench.models.prompt import conversation
 from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
@@ -41,14 +37,10 @@ _OPENING_NOTE = (
 
 
 def export(source: Source, directory: Path) -> int:
-    """Write each episode to a file of DIRECTORY; return their number.
-
-    Args:
-        source: Episodes to export.
-        directory: New or empty directory.
+    """Write each episode to a file of a new or empty DIRECTORY; return their number.
 
     Raises:
-        UserError: If the directory is not empty, or there is no episode.
+        UserError: If the directory is not empty, or the source has no episode.
     """
     check_empty(directory)
     with replacing_folder(directory.resolve()) as draft:

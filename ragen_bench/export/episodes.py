@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ragen_bench.episodes.runner import play, tasks_of
 from ragen_bench.errors import UserError
@@ -83,17 +82,6 @@ def build_conversation(episode: EpisodeRecord, response_format: AnswerFormat) ->
     answers = [turn.answer for turn in episode.turns]
     messages = conversation(observations, answers[:-1], form)
     return [*messages, {"role": "assistant", "content": answers[-1]}]
-
-
-def replace_surrogates(value: Any) -> Any:
-    """Replace lone surrogates, which UTF-8 cannot encode, by "?" in a JSON value."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, list):
-        return [replace_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {name: replace_surrogates(item) for name, item in value.items()}
-    return value
 
 
 def check_empty(directory: Path) -> None:

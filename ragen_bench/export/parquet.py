@@ -9,15 +9,10 @@ from pathlib import Path
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.export.card import ENVIRONMENT_TAG, render_card
-from ragen_bench.export.episodes import (
-    NO_EPISODES,
-    Source,
-    build_conversation,
-    check_empty,
-    replace_surrogates,
-)
+from ragen_bench.export.episodes import NO_EPISODES, Source, build_conversation, check_empty
 from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import escape_markdown, make_table
+from ragen_bench.models.chat_messages import replace_surrogates
 from ragen_bench.people import is_human
 from ragen_bench.runs.atomic import replacing
 
@@ -85,14 +80,10 @@ Episodes of {model} in ragen's environments, one a row, written by `ragen-bench 
 
 
 def export(source: Source, directory: Path) -> int:
-    """Write episodes to DIRECTORY/SPLIT.parquet with a card; return their number.
-
-    Args:
-        source: Episodes to export.
-        directory: New or empty directory.
+    """Write episodes to SPLIT.parquet in a new or empty DIRECTORY, and a card; return their number.
 
     Raises:
-        UserError: If the directory is not empty, or there is no episode.
+        UserError: If the directory is not empty, or the source has no episode.
     """
     episodes: Counter[str] = Counter()
     successes: Counter[str] = Counter()

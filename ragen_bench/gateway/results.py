@@ -6,7 +6,6 @@ import json
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException, responses
@@ -17,12 +16,13 @@ from pydantic import TypeAdapter
 
 from ragen_bench.errors import UserError
 from ragen_bench.export.atif import build_trajectory
-from ragen_bench.export.episodes import Source, replace_surrogates
+from ragen_bench.export.episodes import Source
 from ragen_bench.json_types import JsonObject
+from ragen_bench.models.chat_messages import replace_surrogates
 from ragen_bench.runs.checked import BadRecordError, read_record
 from ragen_bench.runs.json_lines import append, bad_line, cut_torn_line, parse_lines
 from ragen_bench.runs.schema import EpisodeRecord
-from ragen_envs.core.sums import sum_in_order
+from ragen_bench.statistics import mean
 
 _MEND = "choose another --out"
 _POST_SECONDS = 30.0
@@ -30,20 +30,9 @@ _POST_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Result:
-    """One episode.
+    """One ended episode, in ATIF in `trajectory`; its id, which the client chose, counts once.
 
-    Attributes:
-        id: Name that the client chose; an id counts once.
-        env: Environment.
-        split: Split of the instance.
-        instance: Index of the instance in the split.
-        noise_seed: Seed of the noise.
-        outcome: End of the episode, as in the record of a run.
-        reward: Sum of the rewards; None if the episode was given up.
-        success: Success of the player; None if the game does not report it.
-        turns: Number of responses.
-        error: Reason for giving the episode up, or "".
-        trajectory: The conversation in ATIF.
+    `reward` is the sum of the rewards, None if the episode was given up for the reason `error`.
     """
 
     id: str
@@ -132,13 +121,14 @@ class ResultFile:
         """Return the number of episodes, and the means of reward and success."""
         with self._lock:
             finished, given_up = [*self._finished.values()], len(self._given_up)
-        successes = [success for _, success in finished if success is not None]
+        rewards = [reward for reward, _ in finished]
+        successes = [float(success) for _, success in finished if success is not None]
         return {
             "episodes": len(finished),
             "given_up": given_up,
             "posted": len(self._posted),
-            "reward": _mean(reward for reward, _ in finished),
-            "success": _mean(map(float, successes)),
+            "reward": mean(rewards) if rewards else None,
+            "success": mean(successes) if successes else None,
         }
 
     def _append(self, content: JsonObject) -> None:
@@ -160,11 +150,6 @@ class ResultFile:
             self._given_up.add(result.id)
         else:
             self._finished[result.id] = result.reward, result.success
-
-
-def _mean(values: Iterator[float]) -> float | None:
-    listed = list(values)
-    return sum_in_order(listed) / len(listed) if listed else None
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

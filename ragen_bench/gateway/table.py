@@ -21,19 +21,7 @@ _SPLITS: tuple[Split, ...] = ("train", "val", "test")
 
 @dataclass(frozen=True, kw_only=True)
 class GatewaySettings:
-    """Settings of all episodes.
-
-    Attributes:
-        env: Full id of the environment.
-        split: Split of the instances.
-        out: File of the results.
-        response_format: Format of the responses.
-        temperature: Sampling temperature.
-        max_tokens: Maximum tokens of a response.
-        timeout: Seconds until a silent endpoint or client ends its episode.
-        retries: Retries of a failed request to an endpoint.
-        post: URL to post rewards to where a request names none; "" for none.
-    """
+    """Settings of all episodes, see `ragen-bench gateway --help`."""
 
     env: str
     split: Split = "train"

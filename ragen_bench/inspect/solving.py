@@ -47,10 +47,8 @@ class BrokenOffError(RuntimeError):
 def play(history: History = None, seed: int = 0, thinking_marks: str = "") -> Solver:
     """Play an episode with the model. Epoch N is the harness's sample N - 1.
 
-    Args:
-        history: Number of past turns in the prompt; None for all.
-        seed: Seed of the environments' noise.
-        thinking_marks: Marks of the model's thoughts; "" for the default ones.
+    `history` is the number of past turns in the prompt, None for all; `seed` is that of the noise;
+    `thinking_marks` are "" for the default ones.
     """
     marks = parse_marks(thinking_marks) if thinking_marks else THINK
     pools: dict[AnswerFormat, EnvPool] = _Pools()

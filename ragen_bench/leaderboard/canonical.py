@@ -30,11 +30,7 @@ _ONLY = {"listed": False, "system_message": "merged"}
 
 
 def find_other_spelling(announcement: JsonObject) -> str:
-    """Return the first thing that the canonical form leaves out or writes otherwise, or "".
-
-    Args:
-        announcement: Announcement with valid fields.
-    """
+    """Return what the canonical form of a valid announcement writes otherwise first, or ""."""
     canonical = build_announcement(announcement)
     for name, value in announcement.items():
         if name not in canonical:

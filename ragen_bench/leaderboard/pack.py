@@ -27,17 +27,7 @@ from ragen_bench.scores.summary import compute_summary
 
 @dataclass(frozen=True)
 class About:
-    """The submitter's statements about an entry.
-
-    Attributes:
-        name: Name of the model, as the table shows it.
-        submitter: Name of the submitter.
-        contact: Contact address of the submitter.
-        link: URL of a page on the model.
-        parameters: Number of parameters.
-        open_weights: Whether the weights are public.
-        date: Date of the run, YYYY-MM-DD.
-    """
+    """The submitter's statements about an entry, see `ragen_bench.leaderboard.schema.Statement`."""
 
     name: str
     submitter: str

@@ -6,19 +6,13 @@ from ragen_bench.json_types import JsonObject
 
 
 def compare_rerun(entry: JsonObject, rerun: JsonObject) -> JsonObject:
-    """Compare the 95 % intervals of an entry and of a rerun.
+    """Compare the 95 % intervals in the summaries of an entry and of a rerun of the same suite.
 
     Two intervals overlap if they share a point. Independent 95 % intervals of the same value fail
     to overlap in about one case of 180, for normal errors. A rerun without overlap in a single
-    environment may be bad luck; one in the suite score hardly.
-
-    Args:
-        entry: Summary of the entry.
-        rerun: Summary of the rerun, of the same suite.
-
-    Returns:
-        The suite score and each environment's score, with both intervals and whether they overlap,
-        and `reproduced`: whether all overlap.
+    environment may be bad luck; one in the suite score hardly. The result has the suite score and
+    each environment's score, with both intervals and whether they overlap, and `reproduced`:
+    whether all do.
     """
     rows = {row["env"]: row for row in rerun["envs"]}
     envs = [

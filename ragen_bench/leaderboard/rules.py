@@ -12,11 +12,7 @@ SPLITS = ("test", "sealed", "drawn")
 
 
 def explain_refusal(config: RunConfig) -> str | None:
-    """Return why a run cannot be an entry and what to do, in one line, or None.
-
-    Args:
-        config: Content of run.json that `ragen_bench.runs.specification` accepts.
-    """
+    """Return why a run cannot be an entry and what to do, in one line, or None."""
     if config.opponent:
         return (
             "the run has an opponent, on which its scores depend; an entry is of a named suite: "
@@ -79,9 +75,6 @@ def nondefault_settings(config: RunConfig) -> list[str]:
 
     Entries of the same suite and split are ranked together if they have the same list and, on the
     sealed split, the same key.
-
-    Args:
-        config: Content of run.json, accepted by `explain_refusal`.
     """
     suite = SUITES[config.suite]
     settings = []

@@ -44,13 +44,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check.
-
-    Attributes:
-        name: Name of the check, one word.
-        passed: Whether the check passed.
-        message: The finding.
-    """
+    """The finding of one check, whose name is one word."""
 
     name: str
     passed: bool
@@ -184,11 +178,7 @@ def verify(
 def read_entry(path: Path, draws: FindDraw | None = None) -> Entry:
     """Read entry.json, and check its form and that its run may be an entry.
 
-    The episodes are not read, and the summary is not recomputed.
-
-    Args:
-        path: Directory of the entry.
-        draws: Lookup of draws; None for the leaderboard that contains the entry.
+    The episodes are not read, and the summary is not recomputed. `draws` is as in `verify`.
 
     Raises:
         UserError: if the path does not exist.

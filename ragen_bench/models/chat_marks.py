@@ -47,10 +47,8 @@ def remove_guards(text: str) -> str:
 class Marks:
     """The added tokens that structure a conversation, by a tokenizer and its template.
 
-    Args:
-        tokenizer: Tokenizer with a chat template.
-        plain: A rendered conversation without an opened answer. Its marks open and close turns,
-            so that an earlier answer that quotes them is text too.
+    `plain` is a rendered conversation without an opened answer. Its marks open and close turns, so
+    that an earlier answer that quotes them is text too.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, plain: str) -> None:

@@ -184,14 +184,7 @@ def resolve(
     isolation: Isolation = IN_SUBPROCESS,
     thinking_marks: str = "",
 ) -> Model:
-    """Load a model by its name.
-
-    Args:
-        name: Model name in one of the forms of `list_providers`.
-        server: Connection options of a model on a server; for a batched model, its concurrency.
-        random_player: Player of `random` in environments that list no actions.
-        isolation: Where an agent's code runs.
-        thinking_marks: Marks of the model's thoughts; "" for those of its template.
+    """Load a model by its name in one of the forms of `list_providers`; see `ModelSettings`.
 
     Raises:
         UserError: The name has no known form, the model cannot be loaded, or its server does not

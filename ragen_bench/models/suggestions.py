@@ -91,9 +91,7 @@ _PREFIXES = {
 def suggest_name(model: str, forms: Collection[str]) -> str | None:
     """Return a model's name in a known form, or None where nothing is like it.
 
-    Args:
-        model: What was typed.
-        forms: The known forms, such as "hf/NAME-OR-DIR", "python:MODULE:ATTRIBUTE" or "random".
+    The forms are such as "hf/NAME-OR-DIR", "python:MODULE:ATTRIBUTE" or "random".
     """
     found = _suggest_address(model) or _suggest_file(model)
     if found or not model:

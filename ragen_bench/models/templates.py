@@ -86,14 +86,10 @@ atexit.register(_PROCESS.close)
 
 
 def render(template: str, variables: Mapping[str, Any], day: str) -> str:
-    """Return the text of a template; RefusedConversationError if it fails.
+    """Return the text of a template in Jinja; RefusedConversationError if it fails.
 
+    `variables` are JSON, and `day` is the date that it may write, in ISO format.
     TemplateLimitError if it exceeds its limits.
-
-    Args:
-        template: Template in Jinja.
-        variables: Its variables, which are JSON.
-        day: Date that it may write, in ISO format.
     """
     request = {
         **{"template": template, "variables": variables, "clock": CLOCK, "day": day},

@@ -83,24 +83,14 @@ def make_answerer(
     seed: int = 0,
     server: ServerOptions | None = None,
 ) -> Callable[[str], str]:
-    """Load a model as the `answerer` of an environment.
+    """Load a model as the `answerer` of an environment, a function from its text to the response.
 
-    Its responses are a function of the seed, the number of the call and the text, as far as the
-    model's are.
-
-    Args:
-        name: Model name, but not random or oracle, which read no text.
-        response_format: Format of its responses, equal to the environment's `answerer_format`.
-        temperature: 0 for greedy decoding.
-        max_tokens: Maximum tokens of a response.
-        seed: Seed of the sampling.
-        server: Connection options.
-
-    Returns:
-        A function from the answerer's text to its response.
+    The responses are a function of the seed, the number of the call and the text, as far as the
+    model's are. The format must equal the environment's `answerer_format`. The models random and
+    oracle read no text.
 
     Raises:
-        UserError: There is no such model. The function raises it if the model fails or the text
+        UserError: The model cannot be loaded. The function raises it if the model fails or the text
             does not fit into its context.
     """
     if name in _SCRIPTED:

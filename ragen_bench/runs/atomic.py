@@ -11,7 +11,7 @@ from typing import BinaryIO
 from ragen_bench.errors import UserError, missing_extra
 
 try:
-    from filelock import FileLock, Timeout
+    from filelock import BaseFileLock, FileLock, Timeout
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
 
@@ -67,6 +67,18 @@ def lock_folder(folder: Path) -> Iterator[None]:
     """Keep other writers of a folder out until the block ends, by a hidden file next to it."""
     file = folder.with_name(f".{folder.name}.lock")
     file.parent.mkdir(parents=True, exist_ok=True)
+    lock = take_lock(file, folder)
+    try:
+        yield
+    finally:
+        with suppress(PermissionError):  # on Windows the lock removes its file itself
+            # Before the release, so that no one can take the lock of a removed file.
+            file.unlink(missing_ok=True)
+        lock.release()
+
+
+def take_lock(file: Path, folder: Path) -> BaseFileLock:
+    """Return the lock of a folder's writer, or raise UserError while another process has it."""
     lock = FileLock(file)
     try:
         lock.acquire(timeout=0)
@@ -75,13 +87,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
             f"{folder} is being written by another process; wait for it, or choose another --out",
             exit_code=1,
         ) from None
-    try:
-        yield
-    finally:
-        with suppress(PermissionError):  # on Windows the lock removes its file itself
-            # Before the release, so that no one can take the lock of a removed file.
-            file.unlink(missing_ok=True)
-        lock.release()
+    return lock
 
 
 def _remove(folder: Path) -> None:

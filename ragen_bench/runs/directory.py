@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from ragen_bench.errors import UserError, missing_extra
+from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.listed import keep_listed
 from ragen_bench.reading import LINE_BYTES, open_file
-from ragen_bench.runs.atomic import replacing
+from ragen_bench.runs.atomic import replacing, take_lock
 from ragen_bench.runs.checked import (
     BadRecordError,
     read_config,
@@ -38,11 +38,6 @@ from ragen_bench.runs.json_lines import (
 )
 from ragen_bench.runs.schema import EpisodeRecord, Fault, Key, RunConfig, Timing
 from ragen_bench.runs.specification import config_problem
-
-try:
-    from filelock import FileLock, Timeout
-except ImportError as missing:
-    raise missing_extra(missing, "bench") from missing
 
 _LEFTOVERS = {".lock", "run.draft"}
 """Files of a process that was killed before it had written run.json."""
@@ -64,18 +59,10 @@ class RunDirectory:
             *(self.episodes_file, self.timings_file, self.faults_file),
             self.unfinished_file,
         )
-        self._lock = FileLock(path / ".lock")
 
     def lock(self) -> None:
         """Keep other writers out as long as this process lives, or raise UserError."""
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise UserError(
-                f"{self.path} is being written by another process; wait for it, or choose "
-                "another --out",
-                exit_code=1,
-            ) from None
+        self._lock = take_lock(self.path / ".lock", self.path)
 
     def unlock(self) -> None:
         """Let other writers in."""

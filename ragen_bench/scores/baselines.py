@@ -69,14 +69,9 @@ def compute_baseline(
 def is_close_to_blind(lowest: float, blind: float, random: float) -> bool:
     """Return whether a success is not shown to be above that of a player that reads nothing.
 
-    The success of the blind script, or of the random player, is in the interval of the model's, or
-    above it. Where actions have other names in each instance, as in Bandit, no script does as well
-    as the random player.
-
-    Args:
-        lowest: Lower bound of the model's interval.
-        blind: Success of the blind script.
-        random: Success of the random player.
+    The success of the blind script, or of the random player, is in the interval of the model's with
+    the bound `lowest`, or above it. Where actions have other names in each instance, as in Bandit,
+    no script does as well as the random player.
     """
     return max(blind, random) >= lowest
 

@@ -42,12 +42,8 @@ def compute_drops(
     Every episode has one cause. `missing`, `excluded` (a server failed) are in no metric. The
     others are: `given_up` (a server failed, and this counts as a failure), and the causes that lie
     with the model. `without` are the metrics of the episodes that are left, `with_excluded` those
-    of all played and excluded ones, the excluded as failures.
-
-    Args:
-        episodes: Recorded episodes, which may be from `drop_texts`.
-        excluded: Reasons of the episodes that failed at a server, by instance.
-        planned: Number of planned episodes.
+    of all played and excluded ones, the excluded as failures. `excluded` has the reasons of these
+    by instance; recorded episodes may be from `drop_texts`.
     """
     reasons = [reason for listed in excluded.values() for reason in listed]
     causes = {id(episode): _find_cause(episode) for episode in episodes}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.schema import EpisodeRecord, ReplyCounts
@@ -26,27 +26,10 @@ from ragen_bench.statistics import (
 from ragen_envs.core.sums import sum_in_order
 from ragen_envs.core.two_player import ReplyCount
 
+if TYPE_CHECKING:
+    from ragen_bench.scores.outcomes import PlayedOutcome
 
-class Outcome(Protocol):
-    """The values of an episode that success, score and return are computed from."""
-
-    @property
-    def index(self) -> int:
-        """Index of the instance."""
-
-    @property
-    def success(self) -> bool | None:
-        """Whether the episode was solved; None where that is not reported."""
-
-    @property
-    def score(self) -> float | None:
-        """Score in [0, 1]; None where there is none."""
-
-    @property
-    def episode_return(self) -> float:
-        """Sum of the rewards."""
-
-
+Outcome: TypeAlias = "EpisodeRecord | PlayedOutcome"
 _NO_TEXTS = dict.fromkeys(("observation", "answer", "reasoning"), "")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.schema import EpisodeRecord
+from ragen_bench.scores.metrics import drop_texts, group_by_instance, group_by_person
 from ragen_bench.statistics import Estimate, clopper_pearson, mean, mean_interval
 
 
@@ -30,24 +31,16 @@ def estimate_success(
     """
     if not 0 < level < 1:
         raise UserError(f"a confidence level is between 0 and 1 (0 and 100 %), got {level:g}")
-    solved: dict[str, dict[int, list[float]]] = {}
-    people: dict[str, dict[str, list[float]]] = {}
-    with_success = set()
+    by_env: dict[str, list[EpisodeRecord]] = {}
     for episode in episodes:
-        success = float(episode.success or 0)
-        by_index = solved.setdefault(episode.env, {})
-        by_index.setdefault(episode.index, []).append(success)
-        by_player = people.setdefault(episode.env, {})
-        by_player.setdefault(episode.player.casefold(), []).append(success)
-        if episode.success is not None:
-            with_success.add(episode.env)
+        by_env.setdefault(episode.env, []).append(drop_texts(episode))
     estimates = {}
-    for env, by_index in solved.items():
-        if env not in with_success:
+    for env, played in by_env.items():
+        if all(episode.success is None for episode in played):
             continue
-        clusters = list(by_index.values())
+        clusters = group_by_instance(played, "success")
+        by_person = group_by_person(played, "success")
         values = [value for cluster in clusters for value in cluster]
-        by_person = list(people[env].values())
         if not exact:
             interval = mean_interval(clusters, level, by_person)
         elif len(by_person) > 1:

@@ -34,11 +34,6 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> Interval:
     Its coverage equals the level on average over proportions, not for each one.
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
 
-    Args:
-        successes: Number of successes.
-        trials: Number of trials, at least 1.
-        level: Confidence level, in (0, 1).
-
     Raises:
         ValueError: if there is no trial, more successes than trials, or a level outside (0, 1).
     """
@@ -92,11 +87,6 @@ def clustered_bootstrap(
     Source: Miller 2024, Adding error bars to evals (arXiv 2411.00640), on questions that are
     sampled several times; here a cluster is the samples of one instance.
 
-    Args:
-        clusters: Values by instance.
-        seed: Seed of the resampling.
-        level: Confidence level, in (0, 1).
-
     Raises:
         ValueError: if no cluster is given, one is empty, or the level is outside (0, 1).
     """
@@ -118,13 +108,6 @@ def equal_values_interval(
     Resampling shows no spread, and a width of 0 would claim certainty. Wilson's interval for 0 of n
     bounds the fraction of instances that could differ, at worst by the whole scale. For 0/1 values,
     the result is Wilson's interval of 0 of n or n of n.
-
-    Args:
-        value: Value of every instance.
-        instances: Number of instances.
-        lowest: Minimum possible value.
-        highest: Maximum possible value.
-        level: Confidence level, in (0, 1).
 
     Raises:
         ValueError: if there is no instance, or the value or the level is out of range.
@@ -155,17 +138,13 @@ def people_interval(
     bounds: Interval | None = (0.0, 1.0),
     level: float = LEVEL,
 ) -> Interval:
-    """Return the interval of the mean of all values, for other people like these.
+    """Return the interval of the mean of all values, for other people like these, at least two.
 
     The standard error is that of a mean over clusters, and the critical value is Student's with one
     degree of freedom less than people, so that few people give a wide interval. People of equal
-    means have `equal_values_interval`. Source: Cameron and Miller 2015, A practitioner's guide to
-    cluster-robust inference (Journal of Human Resources 50), section VI.
-
-    Args:
-        by_person: Values of each person, at least two people with one value each.
-        bounds: Minimum and maximum possible value; None for values without bounds.
-        level: Confidence level, in (0, 1).
+    means have `equal_values_interval`. Without `bounds`, values have no limits. Source: Cameron and
+    Miller 2015, A practitioner's guide to cluster-robust inference (Journal of Human Resources 50),
+    section VI.
     """
     people = len(by_person)
     count = sum(map(len, by_person))
@@ -198,11 +177,6 @@ def mean_interval(
     Wilson's interval for one 0/1 value per instance, else `resampled_interval`. Where few instances
     differ from 0, or few from 1, resampling understates their number. The interval is then widened
     to include `clustered_wilson`, and with several people to include `people_interval`.
-
-    Args:
-        clusters: Successes or scores by instance.
-        level: Confidence level, in (0, 1).
-        by_person: The same values by person, where people played.
 
     Raises:
         ValueError: if no cluster is given, one is empty, or a value or level out of range.

@@ -112,10 +112,9 @@ def instances_needed(difference: float, spreads: Sequence[Spread], samples: int)
 
 
 def detectable_from(interval: Interval) -> float | None:
-    """Return the difference that a comparison detects with 80 % power, by its 95 % interval.
+    """Return the distance from 0 that a comparison detects with 80 % power, by its 95 % interval.
 
-    Returns:
-        The distance from 0; None for an interval of width 0, which shows no spread.
+    It is None for an interval of width 0, which shows no spread.
     """
     low, high = interval
     return _DETECTABLE * (high - low) / _WIDTH if high > low else None
@@ -124,11 +123,7 @@ def detectable_from(interval: Interval) -> float | None:
 def detectable_between(interval: Interval) -> float | None:
     """Return the detectable distance to another value of the same spread on other instances.
 
-    Args:
-        interval: 95 % interval of one value.
-
-    Returns:
-        The distance; None for an interval of width 0.
+    It is None for an interval of width 0.
     """
     distance = detectable_from(interval)
     return None if distance is None else sqrt(2) * distance

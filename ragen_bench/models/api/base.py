@@ -13,12 +13,12 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.api.dialects import DIALECTS, PLAIN
 from ragen_bench.models.api.errors import RetryableError
-from ragen_bench.models.api.key_parts import hide_parts, hiding_in_errors
 from ragen_bench.models.api.message import read_calls as list_calls
 from ragen_bench.models.api.options import ServerKey, ServerOptions
 from ragen_bench.models.api.request import RequestSender
 from ragen_bench.models.api.retries import ask_or
 from ragen_bench.models.api.returned import AS_RECORDED, find_returned
+from ragen_bench.models.api.secrets import hide_parts, hiding_in_errors
 from ragen_bench.models.api.served_calls import read_served
 from ragen_bench.models.api.served_template import ServedTemplate
 from ragen_bench.models.api.stream import wants_stream

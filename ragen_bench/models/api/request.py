@@ -1,31 +1,41 @@
-"""Requests of episodes to a server under one sampling, and their outcomes."""
+"""Requests to a server under one sampling, with retries, and their outcomes."""
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.models.api.dialects import Dialect
+from ragen_bench.models.api.dialects import PLAIN, Dialect
 from ragen_bench.models.api.errors import (
     LIMIT,
     NEW_LIMIT,
     ContextError,
+    ErrorInReplyError,
     FilterError,
     RefusedKeyError,
     RefusedRequestError,
     RetryableError,
+    UnreadableAnswerError,
+    raise_error_response,
 )
-from ragen_bench.models.api.key_parts import hiding_in_errors
-from ragen_bench.models.api.returned import kept_messages
-from ragen_bench.models.api.sender import Sender
+from ragen_bench.models.api.message import count_tokens
+from ragen_bench.models.api.response import read_completion
+from ragen_bench.models.api.retries import retry
+from ragen_bench.models.api.returned import AS_RECORDED, Style, kept_messages, return_messages
+from ragen_bench.models.api.secrets import hiding_in_errors, remove_secrets
 from ragen_bench.models.base import Completion, Message, Request, RequestFailure, Sampling
 from ragen_bench.models.chat_messages import (
     functions_of,
+    make_id,
     names_of,
+    replace_surrogates,
+    to_content_parts,
+    with_tool_calls,
 )
 from ragen_bench.models.grammar import answer_regex
 from ragen_bench.models.reasoning import cut_at_stop, read_thoughts
@@ -38,8 +48,8 @@ _EMPTY: list[Message] = [{"role": "user", "content": "-"}]
 _SYSTEM: Message = {"role": "system", "content": "-"}
 
 
-class RequestSender(Sender):
-    """Sends requests to a server, with one sampling, which the server must support."""
+class RequestSender:
+    """Asks a server with one sampling, which it must support."""
 
     def __init__(
         self,
@@ -48,10 +58,96 @@ class RequestSender(Sender):
         sampling: Sampling,
         refused: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(model, dialect, sampling, refused)
-        self._has_answered = model.has_answered
-        self.limit_fits = False
+        if sampling.constrain and dialect.constrain is None:
+            raise UserError(
+                f"{model.url} is not known to hold answers to a grammar; leave --constrain out, "
+                "or serve the model with vLLM, SGLang or llama.cpp"
+            )
+        self._model, self._dialect, self._sampling = model, dialect, sampling
+        self._refused, self._options = refused, model.options
+        self._fields = {**dialect.extra, **model.extra}  # the user's come last
+        self._has_answered, self.limit_fits = model.has_answered, False
         self._check = asyncio.Lock()
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        seed: int,
+        fields: JsonObject,
+        functions: Sequence[JsonObject] = (),
+        spread: float = 1.0,
+        *,
+        kept: Sequence[JsonObject | None] = (),
+        style: Style = AS_RECORDED,
+        names: frozenset[str] | None = None,
+    ) -> Completion:
+        """Return the completion of a conversation, which has other calls by another `style`."""
+
+        async def send() -> Completion:
+            settings = self._settings(seed)
+            if LIMIT in self._refused:
+                settings[NEW_LIMIT] = settings[LIMIT]
+            settings = {n: value for n, value in settings.items() if n not in self._refused}
+            sent = to_content_parts(messages)
+            if functions:
+                settings["tools"] = list(functions)
+                form = self._model.call_form
+                sent = with_tool_calls(
+                    messages,
+                    as_json=True,
+                    names=names,
+                    several=form is None or form.has_several,
+                    plain=range(len(messages)) if style.calls_as_text else (),
+                    make_id=form.make_id if form else make_id,
+                )
+            sent = return_messages(sent, kept, style)
+            model = self._model
+            body = await model.ask([replace_surrogates(m) for m in sent], settings, fields)
+            try:
+                return read_completion(
+                    body,
+                    # A server that was sent none may have written it in its thoughts.
+                    "" if self._dialect is PLAIN else self._sampling.stop,
+                    self._sampling.max_tokens if self._dialect.cuts_at_context else 0,
+                    # A key that the server repeats must not enter a record.
+                    lambda text: remove_secrets(text, model.key),
+                    calls=bool(functions),
+                )
+            except ErrorInReplyError as error:
+                raise_error_response(model.url, model.key, error.status, error.body)
+
+        try:
+            completion = await retry(send, self._options, spread)
+        except UnreadableAnswerError as error:  # the model's doing, so an answer out of form
+            text = remove_secrets(error.text, self._model.key)
+            tokens = count_tokens({}, text, "")
+            completion = Completion(
+                text, 0, tokens.completion, error.finish, tokens_estimated=tokens.estimated
+            )
+        self._model.key_works = True
+        return completion
+
+    def _settings(self, seed: int) -> JsonObject:
+        """Return the sampling settings by their names in OpenAI's protocol."""
+        sampling = self._sampling
+        sends_stop = sampling.stop and self._dialect.keeps_stop
+        return {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "max_tokens": sampling.max_tokens,
+            "seed": seed,
+            **({"stop": [sampling.stop]} if sends_stop else {}),
+        }
+
+    async def count_prompt(self, messages: Sequence[Message]) -> int:
+        """Return the tokens that the server counts in a conversation, by an answer of one; or 0."""
+        sampling = replace(self._sampling, max_tokens=1, stop="", constrain=False)
+        short = RequestSender(self._model, self._dialect, sampling, self._refused)
+        short._options = replace(self._options, retries=min(1, self._options.retries))
+        try:
+            return (await short.ask(messages, 0, self._fields)).prompt_tokens
+        except (RetryableError, ContextError, FilterError, UserError):
+            return 0  # a run's own requests find out what is wrong
 
     async def find_refused(self) -> tuple[frozenset[str], str]:
         """Ask for one completion, and drop each setting that the server refuses by name.
@@ -74,16 +170,14 @@ class RequestSender(Sender):
                     raise
                 self._refused |= {new}
             else:
-                refused = self._refused
-                notes = [f"takes {LIMIT} as {NEW_LIMIT}"] if LIMIT in refused else []
-                settings = self._settings(0)
-                lost = [
-                    f"{name} ({settings[name]:g} was asked for)"
-                    for name in sorted(refused - {LIMIT})
-                ]
-                if lost:
-                    notes.append(f"refuses {' and '.join(lost)}, so that its own default counts")
-                return refused, " and ".join(notes)
+                return self._refused, self._describe_refused(self._settings(0))
+
+    def _describe_refused(self, settings: JsonObject) -> str:
+        notes = [f"takes {LIMIT} as {NEW_LIMIT}"] if LIMIT in self._refused else []
+        names = sorted(self._refused - {LIMIT})
+        if lost := [f"{name} ({settings[name]:g} was asked for)" for name in names]:
+            notes.append(f"refuses {' and '.join(lost)}, so that its own default counts")
+        return " and ".join(notes)
 
     async def answer(self, request: Request) -> Completion | RequestFailure:
         """Return the completion of a request; a failure if each try failed.
@@ -158,16 +252,8 @@ class RequestSender(Sender):
         refusal: RefusedRequestError | RetryableError | None = None
         while True:
             try:
-                completion = await self.ask(
-                    request.messages,
-                    seed,
-                    fields,
-                    functions,
-                    spread,
-                    kept=kept,
-                    style=style,
-                    names=names,
-                )
+                asked = request.messages, seed, fields, functions, spread
+                completion = await self.ask(*asked, kept=kept, style=style, names=names)
             except (RefusedRequestError, RetryableError) as error:
                 refusal = refusal or error
                 words, new = str(error), None

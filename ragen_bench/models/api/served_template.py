@@ -74,9 +74,8 @@ async def read_template(
 ) -> ServedTemplate | None:
     """Return what a server shows of its template; None if it shows none, or no marks of thoughts.
 
-    Args:
-        show: What the server shows at a path next to its API; see `look`.
-        marks: Those that the user gives, or None.
+    `show` returns what the server shows at a path next to its API, see `look`; `marks` are those
+    that the user gives, or None.
     """
 
     async def render(messages: Sequence[Message]) -> str:

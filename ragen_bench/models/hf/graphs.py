@@ -17,13 +17,10 @@ Step = Callable[..., Tensors]
 
 
 class StepGraphs:
-    """Runs steps by CUDA graphs, one for each key.
+    """Runs steps on a device by CUDA graphs, one for each key.
 
     A step that cannot be captured, since it waits for the device, for instance, is run without
     graphs, and so are all after it.
-
-    Args:
-        device: Device of the steps.
     """
 
     def __init__(self, device: torch.device) -> None:

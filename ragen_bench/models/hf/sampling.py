@@ -71,12 +71,7 @@ def sample_tokens(logits: torch.Tensor, uniforms: torch.Tensor, temperature: flo
 
 
 class TokenSampler:
-    """Chooses tokens on the device.
-
-    Args:
-        temperature: Temperature; at 0 no random numbers are drawn.
-        log_probs: Return log-probabilities too, which needs a temperature above 0.
-    """
+    """Chooses tokens on the device; with `log_probs` it needs a temperature above 0."""
 
     def __init__(self, temperature: float, *, log_probs: bool) -> None:
         self._temperature, self._log_probs = temperature, log_probs

@@ -53,16 +53,10 @@ def report_pieces(
     analysis: JsonObject | None = None,
     home: Home | None = None,
 ) -> Iterator[str]:
-    """Render the report piece by piece.
+    """Render the report of a run piece by piece, with its analysis and a link to `home` if given.
 
-    Args:
-        run: The run.
-        summary: Result of `summarise`; missing metrics are omitted.
-        analysis: Result of `ragen_bench.analysis.analyse`, or None.
-        home: Page to link back to, or None.
-
-    Raises:
-        UserError: if a line of the run's files is broken.
+    `summary` is the result of `summarise`; missing metrics are omitted. A UserError says that a
+    line of the run's files is broken.
     """
     envs = [env.id for env in run.config.envs]
     analysis = analysis or {}

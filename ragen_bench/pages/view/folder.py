@@ -9,7 +9,7 @@ import hashlib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,10 +18,9 @@ from ragen_bench.people import count_people
 from ragen_bench.runs.directory import EpisodeReader, RunDirectory, read_run
 from ragen_bench.runs.json_lines import RESUME
 from ragen_bench.runs.schema import EpisodeRecord, RunConfig
+from ragen_bench.scores.metrics import group_by_instance, group_by_person
 from ragen_bench.statistics import Estimate, clustered_bootstrap, mean, mean_estimate, mean_of
 
-_Clusters = dict[int, list[float]]
-"""Values of episodes by instance."""
 _Stamp = tuple[int, int, int, int] | None
 """Device, inode, size and change time of a file or folder; None if it is missing."""
 
@@ -39,42 +38,31 @@ class Tally:
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
-        self._successes: defaultdict[str, _Clusters] = defaultdict(dict)
-        self._returns: defaultdict[str, _Clusters] = defaultdict(dict)
-        self._people: defaultdict[str, defaultdict[str, list[float]]]
-        self._people = defaultdict(lambda: defaultdict(list))
-        self._with_success: set[str] = set()
+        self._by_env: defaultdict[str, list[EpisodeRecord]] = defaultdict(list)
 
     def add(self, episode: EpisodeRecord) -> None:
         """Add an episode."""
-        env, index = episode.env, episode.index
         self.outcomes[episode.outcome] += 1
-        self._successes[env].setdefault(index, []).append(float(episode.success or 0))
-        self._people[env][episode.player.casefold()].append(float(episode.success or 0))
-        self._returns[env].setdefault(index, []).append(episode.episode_return)
-        if episode.success is not None:
-            self._with_success.add(env)
+        self._by_env[episode.env].append(replace(episode, turns=[], final_observation=""))
 
     def count_people(self) -> int:
         """Return the number of people who played, 0 for a model."""
-        return count_people(player for players in self._people.values() for player in players)
+        return count_people(each.player for played in self._by_env.values() for each in played)
 
     def figure(self) -> Figure | None:
         """Return the success rate if known, else the return of a single environment, or None."""
-        if self._with_success:
-            envs = [env for env in self._successes if env in self._with_success]
-            rates = [
-                mean_estimate(*(list(of[env].values()) for of in (self._successes, self._people)))
-                for env in envs
-            ]
-            are_of_people = any(len(self._people[env]) > 1 for env in envs)
+        envs = [*self._by_env.values()]
+        if known := [e for e in envs if any(each.success is not None for each in e)]:
+            by_person = [group_by_person(played, "success") for played in known]
+            clusters = [group_by_instance(played, "success") for played in known]
+            rates = list(map(mean_estimate, clusters, by_person))
+            are_of_people = any(len(people) > 1 for people in by_person)
             return Figure("success", mean_of(rates, dependent=are_of_people), len(rates))
-        if len(self._returns) != 1:
+        if len(envs) != 1:
             return None
-        (clusters,) = self._returns.values()
-        values = [value for cluster in clusters.values() for value in cluster]
-        interval = clustered_bootstrap(list(clusters.values()))
-        return Figure("return", Estimate(mean(values), interval), 1)
+        returns = group_by_instance(envs[0], "episode_return")
+        values = [value for cluster in returns for value in cluster]
+        return Figure("return", Estimate(mean(values), clustered_bootstrap(returns)), 1)
 
 
 class _Stamps(NamedTuple):

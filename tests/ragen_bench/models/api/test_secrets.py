@@ -6,8 +6,8 @@ import random
 import pytest
 
 from ragen_bench.cli import main
-from ragen_bench.models.api.key_parts import hide_parts
 from ragen_bench.models.api.options import ServerKey
+from ragen_bench.models.api.secrets import hide_parts
 from tests.growth import LINEAR, growth
 
 from . import hosted
