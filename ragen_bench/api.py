@@ -129,7 +129,7 @@ def evaluate(  # noqa: PLR0913  # one for each option of the command
     Raises:
         UserError: For everything that the command refuses, in one line; also if a server or the
             user's own code fails, which ends the run and keeps finished episodes.
-        ragen_envs.core.sealed.SealedKeyError: If the split is sealed and there is no key.
+        ragen_envs.core.sealed.SealedKeyError: If the split is sealed and its key is missing.
     """
     given = {name: value for name, value in locals().items() if name in _NAMES}
     given["history"] = str(history)

@@ -90,7 +90,7 @@ def fingerprint(folder: Path) -> str:
 
 @cache
 def fingerprint_packages() -> list[str]:
-    """Return what tells versions of the code apart: the packages' files, Python and NumPy."""
+    """Return what distinguishes versions of the code: the packages' files, Python and NumPy."""
     packages = [Path(path) for path in (*ragen_envs.__path__, *ragen_bench.__path__)]
     return [*map(fingerprint, packages), sys.version, np.__version__]
 

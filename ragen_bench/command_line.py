@@ -3,7 +3,7 @@
 A field's annotation says how it is typed: `Annotated[int, Option("N", "number of episodes")]` is
 `--name N`, `Annotated[str, Argument("ENV", "its id")]` is positional. A field without a default is
 required. `bool` is a switch, `bool | None` a switch that can be negated, `tuple[str, ...]` an
-option that may be repeated or any number of arguments. `X | None` is None unless it is given.
+option that may be repeated or any number of arguments. `X | None` has the default None.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from ragen_bench.visible import visible, write_error, write_out
 class Option:
     """Help and metavar of an option, `--the-field METAVAR`.
 
-    The metavar is None for a switch, and in brackets if the value may be left out, which then is a
-    dash. The default is added to `about`.
+    A switch has the metavar None. If the value may be left out, the metavar is in brackets, and the
+    value is then a dash. The default is added to `about`.
     """
 
     metavar: str | None
@@ -86,7 +86,7 @@ class Parser(argparse.ArgumentParser):
     """Reads a command line, and reports a mistake in one line."""
 
     others: Mapping[str, str] = {}
-    """Commands, or a command's options, of other programs that somebody may mean."""
+    """Commands, or a command's options, of other programs, with ours that are meant."""
     _intermixing = False
 
     def parse(self, arguments: Sequence[str] | None) -> Command:

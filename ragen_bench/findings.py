@@ -150,7 +150,7 @@ def analyse(run: Run) -> list[EnvAnalysis]:
 
     Raises:
         UserError: If a line of the run is not one of its episodes.
-        ragen_envs.core.sealed.SealedKeyError: If the split is sealed and there is no key.
+        ragen_envs.core.sealed.SealedKeyError: If the split is sealed and its key is missing.
     """
     return [
         EnvAnalysis(

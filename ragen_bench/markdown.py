@@ -52,7 +52,7 @@ def code(text: str) -> Markdown:
 def make_table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], rules: Sequence[str] = ()
 ) -> str:
-    """Return a table; cells that are no `Markdown` are escaped. `rules` align the columns."""
+    """Return a table; cells that are not `Markdown` are escaped. `rules` align the columns."""
     lines = [
         map(escape_markdown, columns),
         rules or ["---"] * len(columns),

@@ -36,5 +36,5 @@ def describe_people(people: int) -> str:
 
 
 def count_people(players: Iterable[str]) -> int:
-    """Return the number of distinct people; upper and lower case are not told apart."""
+    """Return the number of distinct people; upper and lower case are equal."""
     return len({player.casefold() for player in players if player})

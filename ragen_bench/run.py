@@ -68,7 +68,7 @@ class EnvMetrics:
         pass_at_k: Chance that one of k episodes succeeds, for k of 1, 2, 4 ... samples.
         pass_hat_k: Chance that all of k episodes succeed.
         random: Random baseline; None where no actions are listed and no random player was named.
-        oracle: Best player; None where there is none.
+        oracle: Best player; None where it is unknown.
         blind: Best fixed script that reads no observation; None where the game has none.
     """
 

@@ -106,7 +106,7 @@ def _third_party_suites() -> dict[str, Suite]:
 
 
 def find_suite(name: str) -> Suite:
-    """Return a suite; a UserError if there is none of this name."""
+    """Return the suite of a name, or raise UserError."""
     if name not in all_suites():
         raise unknown("suite", name, all_suites())
     return all_suites()[name]
@@ -217,7 +217,7 @@ def response_format_of(name: str) -> ResponseFormat:
 
 
 def find_choice(what: str, name: str, choices: tuple[T, ...]) -> T:
-    """Return the choice of a name; a UserError that says `what` it is if there is none."""
+    """Return the choice of a name, or raise a UserError that says `what` it is."""
     for choice in choices:
         if choice == name:
             return choice

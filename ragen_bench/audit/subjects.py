@@ -47,7 +47,7 @@ def third_party_subject(name: str) -> Subject:
 
     It is an id in Gymnasium's registry, MODULE:ID to import a module first, PACKAGE:NAME of
     `ragen_envs.integrations.external`, or python:MODULE:ATTRIBUTE for a `Subject` or a function
-    that makes environments. A UserError says that there is no such environment.
+    that makes environments. A UserError says that it does not exist.
     """
     parts = name.split(":")
     if parts[0] == "python":
@@ -86,7 +86,7 @@ def _package_subject(name: str, package: external.Package) -> Subject:
 
 
 def _package_answer(env: AnyEnv, random: Random) -> str:
-    """Return a random listed action, or the solution or a guess where there is no list."""
+    """Return a random listed action, or the solution or a guess without a list."""
     played = cast("ExternalEnv", env.unwrapped)
     return random.choice(played.legal_actions or (*played.best_actions(), "0", "I do not know."))
 

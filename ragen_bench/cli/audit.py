@@ -78,7 +78,9 @@ class Audit(JsonOptions, Command):
         if self.certificate or self.question:
             return self._certify()
         if self.out and not self.out.parent.is_dir():
-            raise UserError(f"--out {self.out}: there is no directory {self.out.parent}")
+            raise UserError(
+                f"--out {self.out}: the directory {self.out.parent} does not exist; make it first"
+            )
         with self.output() as content:
             return 0 if self._audit(content) else 1
 
@@ -132,7 +134,8 @@ class Audit(JsonOptions, Command):
             raise UserError("--sealed and --out do not go with --certificate and --question")
         if self.certificate and not self.certificate.parent.is_dir():
             raise UserError(
-                f"--certificate {self.certificate}: there is no directory {self.certificate.parent}"
+                f"--certificate {self.certificate}: the directory {self.certificate.parent} does "
+                "not exist; make it first"
             )
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -54,7 +54,7 @@ def find_form_problem(answer: str, finish: str, form: AnswerFormat) -> FormProbl
 
 
 def _find_mark(answer: str, form: AnswerFormat) -> str:
-    """Return the first mark of thoughts that the format does not know, "" if there is none."""
+    """Return the first mark of thoughts that the format does not know, or ""."""
     found = (match[0] for match in _MARKS.finditer(answer))
     return next((mark for mark in found if form == "tools" or not _FORMS_OWN.fullmatch(mark)), "")
 
@@ -113,7 +113,7 @@ class FormRate:
         return line
 
     def describe(self) -> str:
-        """Return the causes of answers out of form with what to do, "" if there are none."""
+        """Return the causes of answers out of form with what to do, or ""."""
         if not self._problems:
             return ""
         ordered = sorted(self._problems.items(), key=lambda item: (-item[1], item[0]))

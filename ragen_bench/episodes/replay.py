@@ -27,7 +27,7 @@ class Replayer:
     """Replays the episodes of one run, whose run.json may be untrusted.
 
     An invalid configuration raises UserError, and the first episode of a sealed split
-    SealedKeyError if there is no key.
+    SealedKeyError without its key.
     """
 
     def __init__(self, config: RunConfig) -> None:

@@ -26,8 +26,8 @@ from ragen_envs.core.wording import pluralize
 class Endpoint(OpenAIModel):
     """A server that is asked for the responses of episodes alone.
 
-    A trainer's proxy records each request and learns from it. So there are no requests for the
-    list of models, for refused settings, or for the rendering of a system message.
+    A trainer's proxy records each request and learns from it. So it is not
+    asked for the list of models, refused settings, or the rendering of a system message.
     """
 
     def __init__(self, request: PlayRequest, settings: GatewaySettings) -> None:
@@ -85,7 +85,7 @@ class Player:
         return {**vars(result), "posted": posted}
 
     def _check(self, request: PlayRequest, result: Result | None) -> None:
-        """Raise a UserError if the id has the result of another episode, or the URL is none."""
+        """Raise a UserError if the id has the result of another episode, or the URL is invalid."""
         url, settings = request.reward_url, self._table.settings
         if url and not is_address(url):
             raise UserError(

@@ -230,7 +230,7 @@ def check_draw(config: RunConfig, find: FindDraw) -> str:
 class DrawResult(NamedTuple):
     """The outcome for one announcement file: a draw file, or the problem that refuses it.
 
-    The draw is None if it existed before. The note is a reason why the run cannot be an entry: a
+    A draw that existed before is left out. The note is a reason why the run cannot be an entry: a
     private leaderboard may draw for any environments, and the check of pull requests refuses them.
     """
 

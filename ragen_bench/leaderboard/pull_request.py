@@ -145,7 +145,7 @@ _MAX_NAMES = 10
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposed change of an entry's files; there are none if the entry is withdrawn."""
+    """A proposed change of an entry's files; a withdrawn entry has no files."""
 
     name: str
     does: Literal["adds", "changes", "withdraws"]

@@ -150,7 +150,7 @@ def verify(
 
     Raises:
         UserError: if the path does not exist.
-        SealedKeyError: if the entry is of a sealed split and there is no key.
+        SealedKeyError: if the entry is of a sealed split and its key is missing.
     """
     verdict = Verdict(path.absolute().name)
     try:

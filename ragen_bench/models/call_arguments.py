@@ -1,7 +1,7 @@
 """The arguments of calls in the syntaxes that models write: JSON, Python, tags, or a bare object.
 
 A reader takes a text, the place where a call begins and the types of arguments. It returns the
-calls and the place behind them. A CallError says that there is none, or that it is malformed.
+calls and the place behind them. A CallError says that the call is missing or malformed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def read_python(text: str, start: int, _types: Types) -> tuple[list[Call], int]:
     name, end = read_word(text, start)
     if not _KWARGS.match(text, end):
         raise CallError("a name has no arguments")
-    source, stop = _bracketed(text, end)
+    source, stop = _read_brackets(text, end)
     node = _parse_python(f"f{source}")
     if not isinstance(node, ast.Call) or node.args:
         raise CallError("arguments have names")
@@ -136,7 +136,7 @@ def read_tagged(name_end: str, opening: str, middles: list[str], closing: str, r
             if key in given or not begin or not stop:
                 raise CallError("an argument has one value")
             kind = types.get(name, {}).get(key)
-            given[key] = _typed(text[begin.end() : stop.start()].strip(), kind)
+            given[key] = _read_value(text[begin.end() : stop.start()].strip(), kind)
             end = stop.end()
         return [Call(name, given)], end
 
@@ -170,7 +170,7 @@ def read_quoted(quote: str) -> Reader:
     return read
 
 
-def _typed(text: str, kind: object) -> object:
+def _read_value(text: str, kind: object) -> object:
     """Return a value that is written without quotes, by its type in the schema."""
     if kind == "string":
         return text
@@ -184,7 +184,7 @@ def _typed(text: str, kind: object) -> object:
         return text
 
 
-def _bracketed(text: str, start: int) -> tuple[str, int]:
+def _read_brackets(text: str, start: int) -> tuple[str, int]:
     """Return the text up to the bracket that closes the first one, and its end."""
     depth = 0
     for part in _PYTHON.finditer(text, start):

@@ -88,19 +88,19 @@ def learn_form(render: Render) -> CallForm | None:
 
 
 def _learn(render: Render, as_json: bool, has_names_as_ids: bool) -> CallForm:
-    def shown(*names: str) -> str:
+    def show(*names: str) -> str:
         ids = [
             f"functions.{name}:{place}" if has_names_as_ids else make_id(name, 1, place)
             for place, name in enumerate(names)
         ]
         return _show_calls(render, as_json, dict(zip(names, ids, strict=True)))
 
-    one = shown(_NAME)
+    one = show(_NAME)
     start, end, reader, bare = _find_reader(one)
     head, gap = _THOUGHT_END.sub("", one[:start]), ""
     tail, two = re.split(_ID, one[end:])[0], ""
     with suppress(RefusedConversationError):
-        two = shown(_NAME, _OTHER)
+        two = show(_NAME, _OTHER)
         begin = next((n for n in range(len(two)) if _reads(reader, two, n, _OTHER)), end)
         gap = two[end:begin]
     # Some models leave the marks out that stand before all calls.

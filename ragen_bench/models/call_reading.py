@@ -115,11 +115,11 @@ class CallForm:
             end = stop
         if len(text) - end <= _LONGEST_TAIL and self.tail.startswith("".join(text[end:].split())):
             return calls, len(text), unknown
-        closed = self._closed.match(text, end)
+        closed = self._last_marks.match(text, end)
         return calls, closed.end() if closed else end, unknown
 
     @cached_property
-    def _closed(self) -> re.Pattern[str]:
+    def _last_marks(self) -> re.Pattern[str]:
         """Finds the marks behind the last call, or the first ones of them."""
         pattern = ""
         for mark in reversed(_TAIL_MARK.findall(self.tail)):

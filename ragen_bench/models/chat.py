@@ -114,18 +114,18 @@ class Chat:
     def marks(self) -> Marks:
         """The marks of the template."""
         try:
-            plain = self._apply(self._answered(), opens=False)
+            plain = self._apply(self._make_answered_chat(), opens=False)
         except RefusedConversationError:
             plain = ""
         return Marks(self.tokenizer, plain)
 
     @cached_property
     def turn_end(self) -> str:
-        """Text that the template puts after an answer, whatever follows; "" if there is none.
+        """Text that the template puts after an answer, whatever follows; or "".
 
         White space is not one, nor is the opening of another turn.
         """
-        answered = self._answered()
+        answered = self._make_answered_chat()
         try:
             last, middle = (self._apply(answered[:end], opens=False) for end in (-1, None))
             before, _, after = middle.partition(_ANSWER)
@@ -149,7 +149,7 @@ class Chat:
         """Return the template's end of an answer if none of its tokens is in `ends`, or ""."""
         return "" if any(token in ends for token in self.encode(self.turn_end)) else self.turn_end
 
-    def _answered(self) -> list[Message]:
+    def _make_answered_chat(self) -> list[Message]:
         answered: list[Message] = [
             *sample_conversation()[:-1],
             {"role": "user", "content": _QUESTION},
@@ -187,7 +187,7 @@ class Chat:
         tools: list[JsonObject] | None,
         opens: bool,
     ) -> str:
-        """Render by a tokenizer's own method, which is no template of a file."""
+        """Render by a tokenizer's own method, which is not a template of a file."""
         apply: Any = self.tokenizer.apply_chat_template
         clock = {CLOCK: format_day(self.day)}
         text: str = apply(

@@ -30,7 +30,7 @@ def expand_home(name: str) -> str:
 def find_model(name: str) -> str:
     """Return the folder that a name means, or the name itself if it is the hub's.
 
-    A UserError refuses a folder that is no model's, and a name without a folder and without a copy
+    A UserError refuses a folder without a model, and a name without a folder and without a copy
     in the hub's cache if the hub cannot be reached. With such a copy the hub is switched off.
     """
     name = expand_home(name)

@@ -40,7 +40,7 @@ def opening(response_format: AnswerFormat | None) -> list[Message]:
     """Return the messages before the first observation.
 
     One exchange from a game outside the suite demonstrates the format, which small models rarely
-    find from the instructions alone. Its action exists in no other game. There is no exchange
+    find from the instructions alone. Its action exists in no other game. It is left out
     if the environment states its own format (None), or for "tools", where its function would not
     exist.
     """
@@ -76,11 +76,11 @@ def conversation(
 ) -> list[Message]:
     """Return the messages of an episode so far, ending with the latest observation.
 
-    The first observation, which has the rules, is always included. If `history` leaves turns
-    out, the observation after them follows it in the same message, since templates want
-    alternating roles. There is one more observation than answers, which are raw responses.
-    `response_format` is None if a third-party environment states its own. `pictures` has the
-    board of each observation, or is empty if observations draw it.
+    The first observation, which has the rules, is always included. If `history` leaves turns out,
+    the observation after them follows it in the same message, since templates want alternating
+    roles. There is one more observation than answers, which are raw responses. A third-party
+    environment that states its own format has `response_format` None. `pictures` has the board of
+    each observation, or is empty if observations draw it.
     """
     left_out = 0 if history is None else max(0, len(answers) - history)
     first = FIRST + observations[0]

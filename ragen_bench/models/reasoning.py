@@ -26,7 +26,7 @@ _TAIL = 64
 def stop_text(response_format: AnswerFormat, constrain: bool) -> str:
     """Return the text after which engines stop generating, or "" for none.
 
-    In the format "answer" there is none, unless a grammar ends the responses: a reasoning model
+    In the format "answer" nothing stops them, unless a grammar does: a reasoning model
     repeats the requested format in its thoughts, which would be cut off. `without_reasoning`
     drops the text after its answer. Tool calls end by themselves.
     """
@@ -60,7 +60,7 @@ def read_thoughts(
 
     `opening` is the thought that the prompt opened for the model, see `ThinkingMarks.opening`. A
     thought may be closed that the model did not open, as a server's template may have. With
-    `knows_prompt` there is no other opening, and in the format "think" it breaks the form.
+    `knows_prompt` the prompt opens nothing else, and in "think" such a mark breaks the form.
     """
     text = completion.text
     if completion.reasoning:  # of a server that knows the opened thought too
@@ -106,7 +106,7 @@ def cut_at_stop(completion: Completion, stop: str) -> Completion:
 
 
 def suggest_marks(texts: Sequence[str], response_format: AnswerFormat) -> str:
-    """Return the name of marks in which more of the responses are in form; "" if there are none."""
+    """Return the name of marks in which more of the responses are in form, or ""."""
     if response_format not in ("think", "answer"):
         return ""
 

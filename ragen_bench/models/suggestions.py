@@ -1,4 +1,4 @@
-"""The name that somebody meant who typed a model's name in no known form."""
+"""Suggestions for a model's name that has none of the known forms."""
 
 from __future__ import annotations
 

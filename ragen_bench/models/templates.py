@@ -121,7 +121,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _exchange(child: subprocess.Popen[bytes], request: bytes) -> bytes:
-    """Send a request and return the answer's line, b"" if there is none in time."""
+    """Send a request and return the answer's line, b"" if it does not come in time."""
     if child.stdin is None or child.stdout is None:
         return b""
     overdue = threading.Timer(_WAIT, child.kill)

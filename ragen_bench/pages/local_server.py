@@ -117,7 +117,7 @@ class _LocalHandler(BaseHTTPRequestHandler):
 class _SiteHandler(_LocalHandler, SimpleHTTPRequestHandler):
     def send_head(self) -> io.BytesIO | BinaryIO | None:
         try:
-            # Not a pipe, which would never end; a path with a null is none.
+            # Not a pipe, which would never end, nor a path with a null.
             place = Path(self.translate_path(self.path))
             if place.is_file() or place.is_dir():
                 return super().send_head()

@@ -54,10 +54,9 @@ def compute_baseline(
     """Return the metrics of a scripted player on instances of a split.
 
     `ceiling` is the best player's expected score, exact or estimated with a reference player, see
-    `find_reference`. The oracle's `score` is one sample of it. The result is None for a game
-    without a blind script, and for a third-party environment without an oracle, or without legal
-    actions for the random player, unless it has the given random player. `draw` is the key of the
-    drawn split.
+    `find_reference`. The oracle's `score` is one sample of it. Games without a blind script give
+    None, and so do third-party environments without an oracle, or without legal actions for the
+    random player, unless it has the given random player. `draw` is the key of the drawn split.
     """
     if not plays(player, env, random_player is not None):
         return None

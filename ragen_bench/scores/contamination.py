@@ -33,7 +33,7 @@ def compare_public_and_sealed(public: RunDirectory, sealed: RunDirectory) -> Jso
     The result has `public` and `sealed`, the runs with their splits; `envs`, for each common
     environment the `instances`, `success` on both, the `difference` with its `interval`, and the
     difference `detectable` with 80 % power; `suite`, the means over environments. A UserError is
-    raised if the splits are wrong, the settings differ, or there is no common environment.
+    raised if the splits are wrong, the settings differ, or the runs share no environment.
     """
     if public.config.split in UNSEEN or sealed.config.split not in UNSEEN:
         raise UserError(

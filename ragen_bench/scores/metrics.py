@@ -91,9 +91,9 @@ def _rate(
 def compute_metrics(episodes: Sequence[EpisodeRecord]) -> JsonObject:
     """Return the metrics of one environment's episodes, at least one, rounded to six digits.
 
-    Rates are in [0, 1], and intervals have a level of 95 %, see `ragen_bench.statistics`. Rates of
-    turns are None without turns. Episodes without a success or score count as 0 where others have
-    one. Where no episode has it, the metric is None; without success, the return has an interval.
+    Rates are in [0, 1], and intervals have a level of 95 %, see `ragen_bench.statistics`. Without
+    turns, their rates are None. Episodes without a success or score count as 0 where others have
+    one. A metric that no episode has is left None; without success, the return has an interval.
     Intervals of success, score and return of several people contain that over people too. The
     episodes may be from `drop_texts`.
     """

@@ -66,7 +66,7 @@ def order_by_end(outcomes: Sequence[PlayedOutcome], indices: Sequence[int]) -> l
 
 
 def find_shipped(player: Player, env: str, split: Split) -> list[PlayedOutcome] | None:
-    """Return the shipped episodes of a player; None if there are none of this specification."""
+    """Return the shipped episodes of a player; None without those of this specification."""
     if env not in IDS or split not in SHIPPED_SPLITS:
         return None
     shipped = _read(env).get(split)

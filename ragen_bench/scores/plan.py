@@ -22,8 +22,7 @@ from ragen_bench.statistics.power import (
 BETWEEN_FRACTION = 0.5
 """Assumed fraction of an episode's variance between instances, without a run to estimate it."""
 CORRELATION = 0.5
-"""Assumed correlation between two models' scores per instance, used when there are no two runs to
-estimate it from."""
+"""Assumed correlation between two models' scores per instance, without two runs to estimate it."""
 SAMPLES = (1, 2, 4, 8, 16)
 """Episodes per instance, for the rows of the plan."""
 

@@ -118,7 +118,7 @@ def compute_summary(
         for env in config.envs
         if episodes[env.id]
     ]
-    # Environments have equal weights; without one of them there is no suite score.
+    # Environments have equal weights; without one of them the suite has no score.
     scaled = [estimate_of(row, "normalised") for row in rows if row["normalised"] is not None]
     players = (episode.player for played in episodes.values() for episode in played)
     people = count_people(players) if is_human(config.model) else 0

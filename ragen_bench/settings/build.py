@@ -137,7 +137,7 @@ def _check_pictures(options: EvaluationOptions, envs: Iterable[str]) -> None:
     """Refuse pictures of environments without a board, and for models that do not get them."""
     if without := [env for env in envs if env not in board_ids()]:
         raise UserError(
-            f"{without[0]} has no board, so there are no --pictures of it; choose with --env from: "
+            f"{without[0]} has no board to show in --pictures; choose with --env from: "
             f"{', '.join(board_ids())}"
         )
     _check_ability(options.model, "pictures", "--pictures")

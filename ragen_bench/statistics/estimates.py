@@ -24,7 +24,7 @@ class Estimate(NamedTuple):
     def normalise(self, floor: float, ceiling: float) -> Estimate | None:
         """Return a score's estimate between the random baseline (0) and the optimal score (1).
 
-        Both are taken as known numbers. The result is None like that of `normalise`.
+        Both are taken as known numbers. See `normalise` for when it returns None.
         """
         if ceiling <= floor:
             return None
@@ -72,7 +72,7 @@ def mean_of(estimates: Sequence[Estimate], *, dependent: bool = False) -> Estima
     function of binomial proportions (Computational Statistics and Data Analysis 53).
 
     Raises:
-        ValueError: if there is no estimate.
+        ValueError: without any estimate.
     """
     if not estimates:
         raise ValueError("no estimate to take the mean of")

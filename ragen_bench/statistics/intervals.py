@@ -35,7 +35,7 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> Interval:
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
 
     Raises:
-        ValueError: if there is no trial, more successes than trials, or a level outside (0, 1).
+        ValueError: without trials, for more successes than trials, or a level outside (0, 1).
     """
     _check_proportion(successes, trials)
     low, high = _score_interval(successes / trials, trials, level)
@@ -110,7 +110,7 @@ def equal_values_interval(
     the result is Wilson's interval of 0 of n or n of n.
 
     Raises:
-        ValueError: if there is no instance, or the value or the level is out of range.
+        ValueError: without instances, or for a value or level out of range.
     """
     if not lowest <= value <= highest:
         raise ValueError(f"{value} is not between {lowest} and {highest}")

@@ -93,7 +93,7 @@ def progress_without_bar(
 
 
 def shorten_name(name: str, columns: int) -> str:
-    """Return a model's name for a width of the terminal; both ends tell models apart."""
+    """Return a model's name for a width of the terminal; both ends distinguish models."""
     longest = max(_SHORTEST, columns - _OTHER_COLUMNS)
     if len(name) <= longest:
         return name

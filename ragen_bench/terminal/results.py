@@ -227,7 +227,7 @@ def success_lines(success: Mapping[str, Estimate], level: float, exact: bool) ->
 def describe_all_drops(summary: JsonObject, max_tokens: int) -> str:
     """Return the episodes that did not go as planned, by cause, and the mean score without them.
 
-    Missing episodes have a line of their own. The text is empty if there are no others.
+    Missing episodes have a line of their own. Without others, the text is empty.
     """
     rows = summary["envs"]
     drops = merge_drops([row["drops"] for row in rows if "drops" in row])

@@ -26,8 +26,8 @@ SUCCESS = ("success", "is_success")
 class ThirdPartyEnv:
     """Passes whole responses to a third-party environment and records values of its `info`.
 
-    The environment describes its response format itself, so a response reaches it unchanged. A
-    recorded value that `info` lacks is None. `score` is in [0, 1] and defaults to `success`. A
+    The environment describes its response format itself, so a response reaches it unchanged.
+    Recorded values that `info` lacks are None. `score` is in [0, 1] and defaults to `success`. A
     UserError of `reset` or `step` says that the environment fails, or is not a text environment.
     """
 

@@ -195,7 +195,7 @@ class _Reader:
 def find_module_file(module: str) -> tuple[Path | None, str]:
     """Return the file of a module, without an import, and the module's name.
 
-    If there is no such file, it is that of the innermost package or module around it, if any.
+    Without such a file, it is that of the innermost package or module around it, if any.
     """
     here = str(Path.cwd())
     path = [entry or here for entry in sys.path]

@@ -137,7 +137,7 @@ class Watch(threading.Thread):
 
 
 def _find_agent(bubblewrap: int) -> int:
-    """Return the child of bubblewrap's child, which is the agent's process; 0 if there is none."""
+    """Return the child of bubblewrap's child, which is the agent's process, or 0."""
     parents = {}
     for file in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):

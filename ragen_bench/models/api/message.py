@@ -164,7 +164,7 @@ def _estimate(text: str) -> int:
 
 
 def _count(fields: JsonObject, *names: str) -> int | None:
-    """Return the first of several counts that a server gives; None for one that is no count."""
+    """Return the first of several counts that a server gives; None for one that is not a count."""
     count = next((fields[name] for name in names if fields.get(name) is not None), None)
     if isinstance(count, float) and count.is_integer():
         count = int(count)

@@ -44,7 +44,7 @@ _RESERVED_FIELDS = {
 class ServerKey(NamedTuple):
     """The secrets of a server's requests, which enter no record and no message.
 
-    The key's text is "" if there is none; `variable` is the environment variable that holds it.
+    The text of a missing key is ""; `variable` is the environment variable that holds it.
     `others` are other secrets, such as words of headers.
     """
 

@@ -39,7 +39,7 @@ _ENCODINGS = ("gzip", "deflate")
 _ENCODING_HEADERS = {b"content-encoding", b"transfer-encoding", b"content-length"}
 _EXCERPT = 60
 _PROMPT_FILTERS = ("promptFeedback", "prompt_feedback", "prompt_filter_results")
-"""Fields that say why there is no answer: the provider's filter stopped the prompt."""
+"""Fields that say why an answer is missing: the provider's filter stopped the prompt."""
 _MINIMAX = {1026: "content_filter", 1027: "content_filter", 1039: "context_length_exceeded"}
 """Codes of `base_resp`, MiniMax's field for an error in a reply of HTTP 200."""
 _COMMENTS = re.compile(r"\ufeff?(\s*:[^\n]*\n)*")
@@ -135,7 +135,7 @@ def read_completion(
     tokens: a refusal, or thoughts that used up the limit. A completion that was cut with fewer than
     `cut_below` tokens ran out of context. `clean` removes secrets from a text. With `calls`,
     functions were offered, and the completion has the format "tools". A RetryableError says that
-    there is no whole completion, an ErrorInReplyError that there is an error in its place.
+    the completion is missing or broken, an ErrorInReplyError that an error stands in its place.
     """
     response, body = _read_object(body, clean), clean(body)
     choices = response.get("choices")

@@ -41,7 +41,7 @@ async def retry(
 
 
 async def send_in_time(send: Callable[[], Awaitable[_T]], seconds: float) -> _T:
-    """Return the result of `send`; a RetryableError says that there was none in time."""
+    """Return the result of `send`; a RetryableError says that it did not come in time."""
     try:
         async with asyncio.timeout(seconds):
             return await send()

@@ -129,7 +129,7 @@ _FAMILIES = {
 }
 """The last forms are those of servers that leave special tokens out of texts, too."""
 _PROSE = ("llama4", "Python")
-"""Forms in which prose names a function ("I must not call act(...)"), which is no call."""
+"""Forms in which prose names a function ("I must not call act(...)"), which is not a call."""
 _PLACE = re.compile("NAME|JSON|ARGUMENTS|KEY|KIND|VALUE")
 
 

@@ -38,7 +38,7 @@ class ServedTemplate:
     """What is known of a served model's chat template.
 
     Attributes:
-        marks: Marks of thoughts; None if nobody gives or shows them.
+        marks: Marks of thoughts; None if they are neither given nor shown.
         opening: The thought that it opens for the model, see `ThinkingMarks.opening`.
         turn_ends: Texts of tokens that may end a response.
     """

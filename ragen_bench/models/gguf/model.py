@@ -61,7 +61,7 @@ class GGUFModel:
 
     Requests that shared batches or a cache would change each other's rounding. So a completion
     depends on its own request alone. Of a file in several parts, the path is that of the first.
-    llama.cpp chooses the number of threads if it is None. A UserError says that llama.cpp
+    Without `threads`, llama.cpp chooses their number. A UserError says that llama.cpp
     cannot load the file, or it has no chat template. `thinking_marks` is as in `--thinking-marks`.
     """
 

@@ -49,10 +49,7 @@ class FileTemplate:
 def make_template(
     file: str, templates: Mapping[str, str], tokens: Mapping[str, str], day: str
 ) -> FileTemplate:
-    """Return the template among those of a file that shows a question.
-
-    A UserError says that there is none.
-    """
+    """Return the template among those of a file that shows a question, or raise UserError."""
     default = templates.get(_DEFAULT) or templates.get(_WITH_TOOLS, "")
     made = FileTemplate(default, templates.get(_WITH_TOOLS, default), day, tokens)
     reason = ""

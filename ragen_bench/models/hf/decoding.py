@@ -11,135 +11,37 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.cache import RowCache, compute_logits, make_next_step, make_step
 from ragen_bench.models.hf.graphs import StepGraphs
 from ragen_bench.models.hf.loading import LoadedModel
+from ragen_bench.models.hf.row_tokens import RowTokens, assign_rows, select_ready
 from ragen_bench.models.hf.sampling import (
     NO_NUMBER,
     Generation,
+    Sampled,
     TokenSampler,
+    copy_to_host,
     refuse_no_number,
 )
+from ragen_bench.models.hf.waves import WaveBatch
 from ragen_envs.core.instances import RandomStream
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-Ids = Sequence[int]
-_COLUMN_STEP = 256
-"""Rows grow by this many tokens at once, since growing copies them."""
-_NO_TOKEN = -1
 _STEP_TOKENS = {"cpu": 4096, "cuda": 16384}
 """Maximum tokens of a step that another prompt may join, to limit memory."""
-_MIN_SAVING = 32
-"""A prompt waits one step for another one if that saves reading this many tokens."""
 _STEPS_ON_GPU = 8
 """Steps between two copies to the host; a row whose answer has ended waits for the next one."""
 _MIN_ROWS, _MIN_COLUMNS = 8, 256
 """Smallest numbers that several steps are padded to, so that few shapes have to be captured."""
 _MIN_CAPTURED = 4
 """Steps that must be left of a block to make a graph for them."""
-
-Sampled = tuple[Sequence[Generation], list[list[int]], list[list[float]]]
-"""Generations, the tokens sampled for each and, if asked for, their log-probabilities."""
-
-
-class RowTokens:
-    """The tokens whose keys and values each row holds; without `reuse`, no prefix is reported."""
-
-    def __init__(self, rows: int, reuse: bool = True) -> None:
-        self.lengths = [0] * rows
-        self._ids = np.full((rows, _COLUMN_STEP), _NO_TOKEN)
-        self.reuse = reuse
-
-    def grow(self, rows: int) -> None:
-        """Grow to at least `rows` rows."""
-        if (added := rows - len(self.lengths)) > 0:
-            self._ids = np.pad(self._ids, ((0, added), (0, 0)), constant_values=_NO_TOKEN)
-            self.lengths += [0] * added
-
-    def put(self, row: int, ids: Ids) -> None:
-        """Replace the tokens of a row."""
-        self._ids[row] = _NO_TOKEN
-        self.lengths[row] = 0
-        self.append(row, ids)
-
-    def append(self, row: int, ids: Ids) -> None:
-        """Append tokens to a row."""
-        start = self.lengths[row]
-        end = self.lengths[row] = start + len(ids)
-        self._reserve(end)
-        self._ids[row, start:end] = ids
-
-    def copy(self, source: int, target: int) -> None:
-        """Copy a row to another one."""
-        self._ids[target] = self._ids[source]
-        self.lengths[target] = self.lengths[source]
-
-    def count_common(self, prompt: Ids) -> NDArray[np.intp]:
-        """Return the length of the prefix that each row shares with a nonempty prompt, [rows]."""
-        if not self.reuse:
-            return np.zeros(len(self.lengths), np.intp)
-        self._reserve(len(prompt))
-        differs = self._ids[:, : len(prompt)] != np.array(prompt)
-        return np.where(differs.any(1), differs.argmax(1), len(prompt))
-
-    def find_longest(self, prompt: Ids, preferred: int) -> tuple[int, int]:
-        """Return the longest prefix of a nonempty prompt in any row: its length, and the row.
-
-        Among equals it is the preferred row, or else the first one.
-        """
-        counts = self.count_common(prompt)
-        best = preferred if counts[preferred] == counts.max() else int(counts.argmax())
-        return int(counts[best]), best
-
-    def _reserve(self, columns: int) -> None:
-        if (lacking := columns - self._ids.shape[1]) > 0:
-            width = -(-lacking // _COLUMN_STEP) * _COLUMN_STEP
-            self._ids = np.pad(self._ids, ((0, 0), (0, width)), constant_values=_NO_TOKEN)
-
-
-def select_ready(prompts: Sequence[Ids], tokens: RowTokens, budget: int) -> list[int]:
-    """Return the indices of the prompts to read in this step, at least one.
-
-    A prompt waits if it shares a prefix with one that is read now, whose keys and values it can
-    reuse in the next step. It also waits if the step has no room, whose budget is in tokens.
-    """
-    ready: list[int] = []
-    coming = RowTokens(len(prompts), tokens.reuse)
-    for number, prompt in enumerate(prompts):
-        known = tokens.count_common(prompt).max(initial=0)
-        budget -= len(prompt) - known
-        if ready and budget < 0:
-            break
-        if coming.count_common(prompt).max() < known + _MIN_SAVING:
-            coming.put(len(ready), prompt)
-            ready.append(number)
-    return ready
-
-
-def assign_rows(prompts: Sequence[Ids], free: list[int], tokens: RowTokens) -> list[int]:
-    """Return a free row for each prompt: the longest common prefixes first, then by order."""
-    if not prompts:
-        return []
-    counts = np.stack([tokens.count_common(prompt)[free] for prompt in prompts])
-    places: dict[int, int] = {}
-    taken: set[int] = set()
-    for pair in np.argsort(-counts, axis=None, kind="stable").tolist():
-        number, place = divmod(pair, len(free))
-        if number not in places and place not in taken:
-            places[number] = place
-            taken.add(place)
-            if len(places) == len(prompts):
-                break
-    return [free[places[number]] for number in range(len(prompts))]
 
 
 def round_up(count: int, least: int) -> int:
@@ -193,7 +95,7 @@ class RowBatch:
                 if source != row:
                     self._cache.copy(source, row, count)
                 generation.unread = generation.prompt[count:]
-                self._tokens.put(row, generation.prompt[:count])
+                self._tokens.replace_row(row, generation.prompt[:count])
                 self._rows[row] = generation
         self._more_prompts = bool(waiting) and None in self._rows
         self._move_to_front()
@@ -237,7 +139,7 @@ class RowBatch:
                 ids, places = sampled[-1][0], places + 1
         for row, one in enumerate(active):
             self._tokens.append(row, one.unread)
-        return active, *_copy_to_host(sampled, len(active))
+        return active, *copy_to_host(sampled, len(active))
 
     def _follow(
         self, columns: int, ids: torch.Tensor, places: torch.Tensor, uniforms: torch.Tensor
@@ -269,95 +171,6 @@ class RowBatch:
                 self._cache.copy(last, hole, self._tokens.lengths[last])
                 self._tokens.copy(last, hole)
                 self._rows[hole], self._rows[last] = self._rows[last], None
-
-
-def _copy_to_host(
-    sampled: Sequence[tuple[torch.Tensor, ...]], count: int
-) -> tuple[list[list[int]], list[list[float]]]:
-    """Return the tokens of the first rows, and their log-probabilities if there are any.
-
-    It is the only wait for the device.
-    """
-    tokens, *scored = (
-        torch.stack([one[:count] for one in several], dim=1).tolist()
-        for several in zip(*sampled, strict=True)
-    )
-    return tokens, scored[0] if scored else []
-
-
-class WaveBatch:
-    """Decodes one generation per slot; the next wave waits for the longest of them.
-
-    Prompts are padded on the left and read whole. The inputs of each pass are prepared as by the
-    model's own `generate`, so that any cache works.
-    """
-
-    def __init__(self, loaded: LoadedModel, sampler: TokenSampler, slots: int) -> None:
-        self._model, self._pad, self._slots = loaded.model, loaded.pad, slots
-        self._sampler = sampler
-        self._wave: list[Generation] = []
-        self._ended: set[Generation] = set()
-
-    def grow(self, slots: int) -> None:
-        """Have at least `slots` generations in later waves."""
-        self._slots = max(self._slots, slots)
-
-    def admit(self, waiting: deque[Generation]) -> None:
-        """Begin the next wave, unless one is active."""
-        if self._wave:
-            return
-        self._wave = [waiting.popleft() for _ in range(min(self._slots, len(waiting)))]
-        width = max(len(one.prompt) for one in self._wave)
-        padding = [width - len(one.prompt) for one in self._wave]
-        ids = [[self._pad] * n + one.prompt for n, one in zip(padding, self._wave, strict=True)]
-        mask = [[0] * n + [1] * (width - n) for n in padding]
-        self._ids = torch.tensor(ids, device=self._model.device)
-        self._state = self._model.generate(
-            input_ids=self._ids,
-            attention_mask=torch.tensor(mask, device=self._model.device),
-            pad_token_id=self._pad,
-            max_new_tokens=1,
-            custom_generate=_return_state,
-        )
-
-    def advance(self, limit: int) -> Sampled:  # noqa: ARG002 - as of RowBatch
-        """Sample the next token of each generation that has not ended.
-
-        The prompts are read or, later, the last token of each, ended ones included.
-        """
-        first = not self._wave[0].ids
-        if not first:
-            last = [[one.ids[-1]] for one in self._wave]
-            self._ids = torch.cat([self._ids, self._ids.new_tensor(last)], dim=1)
-        inputs = self._model.prepare_inputs_for_generation(
-            self._ids,
-            next_sequence_length=1 if self._state["use_cache"] and not first else None,
-            is_first_iteration=first,
-            **self._state,
-        )
-        outputs = self._model(**inputs, return_dict=True)
-        # `generate` calls this between two passes; custom decoding methods do too.
-        update = self._model._update_model_kwargs_for_generation  # noqa: SLF001
-        self._state = update(outputs, self._state)
-        active = [row for row, one in enumerate(self._wave) if one not in self._ended]
-        generations = [self._wave[row] for row in active]
-        uniforms = self._sampler.draw(generations, 1, len(active), self._model.device)
-        sampled = self._sampler.choose(outputs.logits[active, -1], uniforms[0])
-        return generations, *_copy_to_host([sampled], len(active))
-
-    def release(self, ended: Sequence[Generation]) -> Sequence[Generation]:
-        """Return the whole wave when its last generation has ended."""
-        self._ended.update(ended)
-        if len(self._ended) < len(self._wave):
-            return []
-        wave, self._wave, self._ended = self._wave, [], set()
-        return wave
-
-
-def _return_state(_model: object, _input_ids: object, **settings: Any) -> dict[str, Any]:
-    """Return the arguments of the passes in `generate`: the cache, the mask and the like."""
-    of_the_loop = ("logits_processor", "stopping_criteria", "generation_config", "synced_gpus")
-    return {name: value for name, value in settings.items() if name not in of_the_loop}
 
 
 class Decoder:

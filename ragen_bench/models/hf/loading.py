@@ -111,8 +111,8 @@ class LoadedModel:
 
     `ends` are the ids of the tokens that end a turn, the model's and the template's. `pad` is the
     id of the padding, which is masked, so that any id will do. `waves` is why it cannot use
-    continuous batching; "" if it can. `end_text` ends a turn too, if the template's end is no
-    single token.
+    continuous batching; "" if it can. `end_text` ends a turn too, if the template's end is not
+    a single token.
     """
 
     chat: Chat

@@ -51,6 +51,10 @@ class Generation:
         return self._uniforms[begin:end]
 
 
+Sampled = tuple[Sequence[Generation], list[list[int]], list[list[float]]]
+"""Generations, the tokens sampled for each and, if asked for, their log-probabilities."""
+
+
 def make_stream(request: Request, sampling: Sampling) -> RandomStream:
     """Return the random numbers of one request, which depend on seed and key alone."""
     return RandomStream("sampling", sampling.seed, request.key)
@@ -104,8 +108,22 @@ class TokenSampler:
         return marked, log_probs.gather(1, chosen[:, None])[:, 0]
 
 
+def copy_to_host(
+    sampled: Sequence[tuple[torch.Tensor, ...]], count: int
+) -> tuple[list[list[int]], list[list[float]]]:
+    """Return the tokens of the first rows, and their log-probabilities if there are any.
+
+    It is the only wait for the device.
+    """
+    tokens, *scored = (
+        torch.stack([one[:count] for one in several], dim=1).tolist()
+        for several in zip(*sampled, strict=True)
+    )
+    return tokens, scored[0] if scored else []
+
+
 def refuse_no_number() -> NoReturn:
-    """Raise UserError for logits that are no numbers."""
+    """Raise UserError for logits that are not numbers."""
     raise UserError(
         "the model's logits are NaN or infinite, so nothing can be sampled: are its weights whole, "
         "and does it stay finite in its number format?",
@@ -129,8 +147,8 @@ def decode_answer(
 class Ending:
     """Decides when a generation is finished, by end-of-turn tokens, stop text and token limit.
 
-    The stop text is a part of the answer; `end_text`, the end of a turn that is no single token of
-    the model, is not.
+    The stop text is a part of the answer; `end_text`, the end of a turn that is not a single token
+    of the model, is not.
     """
 
     def __init__(

@@ -168,7 +168,7 @@ def _select(runs: Sequence[Path], count: int, seed: int) -> list[tuple[Path, Key
     while any(groups) and len(chosen) < count:
         chosen += [group.pop() for group in groups if group][: count - len(chosen)]
     if not chosen:
-        raise UserError("there is no finished episode to rate", exit_code=1)
+        raise UserError("the runs have no finished episode to rate", exit_code=1)
     _shuffle(chosen, RandomStream("annotate", seed))
     return chosen
 

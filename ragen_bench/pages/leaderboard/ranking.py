@@ -88,7 +88,7 @@ class Board:
 
 
 def build_boards(rankings: Iterable[Ranking]) -> list[Board]:
-    """Group rankings into boards; where two have the same title, a hash tells them apart."""
+    """Group rankings into boards; a hash follows a title that two have."""
     boards = []
     for _, group in groupby(rankings, key=lambda ranking: ranking.anchor):
         alike = list(group)

@@ -94,9 +94,8 @@ class Ending(NamedTuple):
     """The end of an episode.
 
     `ceiling` is the expected score of the best player, `total` the return, and `parts` are the
-    terms of the reward, if the game reports them. `score` is None if a third-party environment
-    reports none; `oracle` holds the oracle's turns in the same episode, and is empty without an
-    oracle.
+    terms of the reward, if the game reports them. A third-party environment may report no
+    score; `oracle` holds the oracle's turns in the same episode, and is empty without an oracle.
     """
 
     verdict: str

@@ -86,7 +86,7 @@ class RecordedEpisode(HumanEpisode):
 
     def play(self, answer: str) -> None:
         """Take a response, which may be any text."""
-        answer = answer.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+        answer = answer.encode("utf-8", "replace").decode()  # half a surrogate pair is not a text
         self.take(answer)
         self._on_answer(answer)
 
@@ -125,8 +125,8 @@ class Sitting:
 
     Several people may play into one run, one at a time: each gets the missing episodes in the
     split's order, and no instance twice. An episode that a person left goes on with that person,
-    from the same turn, so that nobody tries an instance again. `episode` is None once none is left
-    for this person.
+    from the same turn, so that no instance is tried twice. The last `episode` of this person
+    is followed by None.
     """
 
     def __init__(self, evaluation: Evaluation, path: Path, player: str) -> None:
@@ -155,7 +155,7 @@ class Sitting:
             raise
 
     def _check_spelling(self) -> None:
-        for other in {*self._players.values(), *(saved.player for saved in self._saved())}:
+        for other in {*self._players.values(), *(saved.player for saved in self._list_saved())}:
             if other != self.player and other.casefold() == self.player.casefold():
                 raise UserError(
                     f"{self.path} has a player {other!r}; give --player in the same letters, or "
@@ -185,12 +185,12 @@ class Sitting:
         """Begin the next episode."""
         self.episode = self._begin()
 
-    def _saved(self) -> list[SavedAnswer]:
+    def _list_saved(self) -> list[SavedAnswer]:
         lines = read_lines(self._run.unfinished_file, _read_saved)
         return [saved for _, _, saved in lines if saved.key not in self._players]
 
     def _next_task(self) -> Task | None:
-        begun = {saved.key: saved.player for saved in self._saved()}
+        begun = {saved.key: saved.player for saved in self._list_saved()}
         seen = {(k[0], k[2]) for k, player in self._players.items() if player == self.player}
         missing = [task for task in self._tasks if task.key not in self._players]
         own = [task for task in missing if begun.get(task.key) == self.player]
@@ -221,14 +221,14 @@ class Sitting:
 
         episode = RecordedEpisode(task, self._evaluation, env, keep)
         episode.recorded.player = self.player
-        for saved in self._saved():
+        for saved in self._list_saved():
             if saved.key == task.key and not episode.over:
                 episode.take(saved.answer)
         return episode
 
     def _drop_saved(self) -> None:
         """Drop the responses of recorded episodes from the file of unfinished ones."""
-        left = self._saved()
+        left = self._list_saved()
         if not left:
             self._run.unfinished_file.unlink(missing_ok=True)
             return

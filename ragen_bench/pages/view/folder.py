@@ -75,7 +75,7 @@ class _Stamps(NamedTuple):
 
 @dataclass(frozen=True)
 class RunRow:
-    """The row of a run; `config` is None if run.json cannot be read, for the reason `problem`."""
+    """The row of a run; without a readable run.json it has a `problem` instead of a `config`."""
 
     id: str
     place: str
@@ -107,7 +107,7 @@ class ListedRun:
         self._row = RunRow(self.id, self._place)
 
     def open(self) -> RunDirectory:
-        """Open the run directory; a UserError if it is none, or a link leads out of the folder."""
+        """Open the run directory; a UserError if it is not one, or a link leaves the folder."""
         for file in self._path.iterdir():
             # Path.resolve raises for a link to itself, before Python 3.13.
             if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(self._root):
@@ -204,7 +204,7 @@ class RunsFolder:
         return [run.row() for run in self._runs.values()], notes
 
     def run(self, id: str) -> ListedRun:
-        """Return the run with an id; a UserError if there is none."""
+        """Return the run with an id, or raise UserError."""
         self._find()
         for run in self._runs.values():
             if run.id == id:

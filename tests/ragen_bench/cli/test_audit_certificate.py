@@ -27,7 +27,7 @@ def test_one_question(tmp_path, capsys):
         (["--certificate", "x.json"], "a certificate is for one environment, got 0 ENV"),
         (["Bandit-v0", "Sokoban-v0", "--question", "x"], "for one environment, got 2 ENV"),
         (["Bandit-v0", "--question", "semantic.flor_gap"], "unknown question 'semantic.flor_gap'"),
-        (["Bandit-v0", "--certificate", "no/x.json"], "there is no directory no"),
+        (["Bandit-v0", "--certificate", "no/x.json"], "the directory no does not exist"),
         (
             ["Bandit-v0", "--certificate", "x.json", "--episodes", "0"],
             "--episodes must be at",

@@ -93,7 +93,7 @@ pytestmark = pytest.mark.slow
             "--history must be full, none or a",
         ),
         (["evaluate", "random", "--history", "some"], "got 'some'"),
-        (["audit", "--out", "nowhere/x.json"], "there is no directory nowhere"),
+        (["audit", "--out", "nowhere/x.json"], "the directory nowhere does not exist"),
         (["report", "nowhere"], "nowhere holds no run"),
     ],
 )

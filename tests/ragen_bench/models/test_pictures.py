@@ -153,7 +153,7 @@ def test_the_specification_holds_the_pictures(monkeypatch):
     [
         (
             ["evaluate", "openai/o9-mini", "--suite", "quick", "--pictures"],
-            "ragen/Bandit-v0 has no board, so there are no --pictures of it; choose with --env "
+            "ragen/Bandit-v0 has no board to show in --pictures; choose with --env "
             f"from: {', '.join(board_ids())}",
         ),
         (

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from ragen_bench.models.base import Sampling
-from ragen_bench.models.hf.decoding import Decoder, RowTokens, assign_rows, select_ready
+from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import LoadedModel, enable_rows
+from ragen_bench.models.hf.row_tokens import RowTokens, assign_rows, select_ready
 from ragen_envs.core.instances import RandomStream
 
 PROMPT = st.builds(
@@ -25,8 +26,8 @@ ROWS = st.lists(st.just([]) | PROMPT, min_size=1, max_size=6)
 def held_by(rows, reuse=True):
     held = RowTokens(len(rows), reuse)
     for row, ids in enumerate(rows):
-        held.put(row, [2] * 400)
-        held.put(row, ids[:1])
+        held.replace_row(row, [2] * 400)
+        held.replace_row(row, ids[:1])
         held.append(row, ids[1:])
     return held
 

@@ -141,9 +141,9 @@ def test_steps_without_a_look_of_the_host_sample_the_same_tokens(
 
 def test_the_host_looks_once_a_block(model, passes, monkeypatch):
     looks = []
-    plain = decoding._copy_to_host
+    plain = decoding.copy_to_host
     monkeypatch.setattr(
-        decoding, "_copy_to_host", lambda *given: looks.append(len(given[0])) or plain(*given)
+        decoding, "copy_to_host", lambda *given: looks.append(len(given[0])) or plain(*given)
     )
     prompts = [[3, 4, 5 + number] for number in range(4)]
     ((first, _), *_), _ = decode(model, prompts, Sampling(1.0, 21, "", 0), 8, 8)
