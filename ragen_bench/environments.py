@@ -11,12 +11,7 @@ from ragen_envs.core.text_env import AnyTextEnv
 from ragen_envs.core.text_game import Info
 from ragen_envs.core.two_player import ReplyCount, TwoPlayerEnv
 from ragen_envs.integrations.external import find_package
-from ragen_envs.registration import (
-    find_game,
-    find_reference,
-    is_registered,
-    load_harness_class,
-)
+from ragen_envs.registration import find_game, find_reference, is_registered, load_harness_class
 
 AnyEnv: TypeAlias = AnyTextEnv | ThirdPartyEnv
 """An environment as the harness plays it."""

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TypeAlias, TypeVar
 
-from ragen_bench.environments import (
-    AnyEnv,
-    find_class,
-    has_oracle,
-    is_text_env,
-    needs_opponent,
-)
+from ragen_bench.environments import AnyEnv, find_class, has_oracle, is_text_env, needs_opponent
 from ragen_bench.errors import UserError, nearest, unknown
 from ragen_bench.third_party import get_game, register_environment
 from ragen_envs.core.game_spec import NAMESPACE, GameSpec

@@ -18,14 +18,7 @@ from ragen_bench.audit.server import check_server
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.episodes.form_rate import FormRate
 from ragen_bench.errors import UserError
-from ragen_bench.models import (
-    Completion,
-    Model,
-    RequestFailure,
-    Sampling,
-    find_provider,
-    notes_of,
-)
+from ragen_bench.models import Completion, Model, RequestFailure, Sampling, find_provider, notes_of
 from ragen_bench.models.base import Served, ask_each
 from ragen_bench.models.reasoning import without_reasoning
 from ragen_bench.opponents.opponent import ModelPair, load

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from ragen_bench.cli.shared_options import DrawsOptions, JsonOptions, PriceOptions
 from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
-from ragen_bench.settings.options import (
-    MODELS,
-    EvaluationOptions,
-)
+from ragen_bench.settings.options import MODELS, EvaluationOptions
 
 if TYPE_CHECKING:
     from ragen_bench.json_types import JsonObject

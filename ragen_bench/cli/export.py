@@ -26,8 +26,7 @@ class Export(JsonOptions, Command):
     """
 
     source: Annotated[
-        str | None,
-        Argument("RUN|oracle", "a run directory; or the oracle, on train instances"),
+        str | None, Argument("RUN|oracle", "a run directory; or the oracle, on train instances")
     ] = None
     out: Annotated[Path, Option("DIR", "a new or empty directory")]
     as_: Annotated[str, Option("NAME", "parquet, atif or harbor")] = "parquet"

@@ -23,10 +23,7 @@ from ragen_envs.core.text_env import TextEnv
 from ragen_envs.core.text_game import Info
 
 _Step = Callable[[str], tuple[str, float, bool, bool, Info]]
-_APART = {
-    "player": ("the model", "--format"),
-    "opponent": ("the opponent", "--opponent-format"),
-}
+_APART = {"player": ("the model", "--format"), "opponent": ("the opponent", "--opponent-format")}
 SAMPLES_A_SEED = 1 << 20
 """Noise seeds of a run seed; more samples would repeat those of the next seed."""
 
@@ -260,6 +257,6 @@ def _without_thoughts(
         who, option = _APART[seat]
         raise UserError(
             f"{who} reasons by itself, and its server reports the thoughts separately from "
-            f"the responses: add {option} answer",
+            f"the responses: add {option} answer"
         )
     return without_reasoning(completion, response_format)

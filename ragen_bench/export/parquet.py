@@ -22,12 +22,7 @@ try:
 except ImportError as missing:
     raise missing_extra(missing, "datasets") from missing
 
-_TEXT, _INT, _REAL, _BOOL = (
-    pyarrow.string(),
-    pyarrow.int64(),
-    pyarrow.float64(),
-    pyarrow.bool_(),
-)
+_TEXT, _INT, _REAL, _BOOL = (pyarrow.string(), pyarrow.int64(), pyarrow.float64(), pyarrow.bool_())
 _MESSAGE = pyarrow.struct([("role", _TEXT), ("content", _TEXT)])
 _TURN = pyarrow.struct(
     [

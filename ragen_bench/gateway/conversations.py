@@ -106,12 +106,7 @@ class Conversation:
         """Keep and post the result, free the environment, and return the fields of the end."""
         table = self._table
         source = Source(
-            "agent",
-            table.settings.response_format,
-            table.settings.split,
-            (),
-            {},
-            has_opening=False,
+            "agent", table.settings.response_format, table.settings.split, (), {}, has_opening=False
         )
         result = make_result(self.id, episode.record(), source)
         table.results.add(result)

@@ -145,10 +145,7 @@ def _write_episodes(
     except EntryError as error:
         raise UserError(f"{run.path}: {error}; the run cannot be sent", exit_code=1) from None
     if check.problems:
-        raise UserError(
-            f"{run.path}: {check.problems[0]}; `verify` would refuse it",
-            exit_code=1,
-        )
+        raise UserError(f"{run.path}: {check.problems[0]}; `verify` would refuse it", exit_code=1)
     return digest, length
 
 

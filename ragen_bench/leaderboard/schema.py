@@ -86,11 +86,7 @@ _Version = Annotated[Text, Field(min_length=1, max_length=50, **_Visible), _no_h
 _Currency = Annotated[Text, Field(min_length=1, max_length=16, **_Visible), _no_hidden]
 _Link = Annotated[
     Text,
-    Field(
-        max_length=300,
-        pattern=_LINK,
-        json_schema_extra={"not": {"pattern": _NOT_IN_A_LINK}},
-    ),
+    Field(max_length=300, pattern=_LINK, json_schema_extra={"not": {"pattern": _NOT_IN_A_LINK}}),
     _without(_NOT_IN_A_LINK),
 ]
 _Date = Annotated[Text, Field(max_length=10, pattern=_DAY), AfterValidator(_check_day)]

@@ -25,13 +25,7 @@ from ragen_bench.models.call_arguments import (
 )
 from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.chat_messages import RefusedConversationError, encode_arguments, make_id
-from ragen_envs.core.tool_calls import (
-    Call,
-    CallError,
-    as_text,
-    load_arguments,
-    read_json,
-)
+from ragen_envs.core.tool_calls import Call, CallError, as_text, load_arguments, read_json
 
 Render = Callable[[Sequence[JsonObject], Sequence[JsonObject]], str]
 """Renders messages and functions; a RefusedConversationError says that the template does not."""

@@ -182,10 +182,7 @@ class Chat:
         return render(template, variables, self.day)
 
     def _apply_library(
-        self,
-        messages: Sequence[Mapping[str, object]],
-        tools: list[JsonObject] | None,
-        opens: bool,
+        self, messages: Sequence[Mapping[str, object]], tools: list[JsonObject] | None, opens: bool
     ) -> str:
         """Render by a tokenizer's own method, which is not a template of a file."""
         apply: Any = self.tokenizer.apply_chat_template

@@ -11,14 +11,7 @@ from pydantic_core import ErrorDetails
 
 from ragen_bench.environments import reply_counts
 from ragen_bench.runs.differences import brief
-from ragen_bench.runs.schema import (
-    LARGEST,
-    EpisodeRecord,
-    Fault,
-    ReplyCounts,
-    RunConfig,
-    Timing,
-)
+from ragen_bench.runs.schema import LARGEST, EpisodeRecord, Fault, ReplyCounts, RunConfig, Timing
 from ragen_envs.core.two_player import ReplyCount
 
 T = TypeVar("T")

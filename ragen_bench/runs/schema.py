@@ -30,13 +30,7 @@ SCHEMA = 1
 Key = tuple[str, str, int, int]
 """Environment, split, index and sample of an episode, unique in its run."""
 Outcome = Literal[
-    "success",
-    "failure",
-    "ended",
-    "truncated",
-    "invalid_format",
-    "context_overflow",
-    "given_up",
+    "success", "failure", "ended", "truncated", "invalid_format", "context_overflow", "given_up"
 ]
 """End of an episode: solved; ended by the rules unsolved, or where success is not reported; by the
 budget, with or without a response in a valid format; by the model's context limit; or by a fault of

@@ -195,10 +195,7 @@ def config_differences(config: RunConfig) -> Iterator[str]:
         raise UserError(f"run.json {problem}", exit_code=1)
     split, response_format, player = config.split, config.response_format, config.random_player
     envs = {
-        env.id: (
-            env.instances,
-            spec_hash(env.id, split, response_format, pictured=config.pictures),
-        )
+        env.id: (env.instances, spec_hash(env.id, split, response_format, pictured=config.pictures))
         for env in config.envs
     }
     computed = {

@@ -24,10 +24,7 @@ _CAUSES: dict[str, tuple[Callable[[EpisodeRecord], bool], str]] = {
         lambda episode: any(turn.finish == "length" for turn in episode.turns),
         "cut at the token limit",
     ),
-    "invalid_format": (
-        lambda episode: episode.outcome == "invalid_format",
-        "never in form",
-    ),
+    "invalid_format": (lambda episode: episode.outcome == "invalid_format", "never in form"),
 }
 """Causes that lie with the model, in order of precedence: which episodes, and their description."""
 _SERVER = {"missing": "missing", "excluded": "excluded", "given_up": "given up and failed"}

@@ -134,9 +134,7 @@ def resampled_interval(
 
 
 def people_interval(
-    by_person: Sequence[Sequence[float]],
-    bounds: Interval | None = (0.0, 1.0),
-    level: float = LEVEL,
+    by_person: Sequence[Sequence[float]], bounds: Interval | None = (0.0, 1.0), level: float = LEVEL
 ) -> Interval:
     """Return the interval of the mean of all values, for other people like these, at least two.
 

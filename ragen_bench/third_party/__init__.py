@@ -8,10 +8,4 @@ from ragen_bench.third_party.game import (
     registered_ids,
 )
 
-__all__ = [
-    "ThirdPartyEnv",
-    "ThirdPartyGame",
-    "get_game",
-    "register_environment",
-    "registered_ids",
-]
+__all__ = ["ThirdPartyEnv", "ThirdPartyGame", "get_game", "register_environment", "registered_ids"]

@@ -44,12 +44,7 @@ class ServerModel(ABC):
     group_size = 1
 
     def __init__(
-        self,
-        name: str,
-        options: ServerOptions,
-        url: str,
-        key: ServerKey,
-        thinking_marks: str = "",
+        self, name: str, options: ServerOptions, url: str, key: ServerKey, thinking_marks: str = ""
     ) -> None:
         self.template = ServedTemplate(parse_marks(thinking_marks) if thinking_marks else None)
         self.slots = options.concurrency

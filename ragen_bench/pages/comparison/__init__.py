@@ -5,12 +5,7 @@ from __future__ import annotations
 from ragen_bench.json_types import JsonObject
 from ragen_bench.pages.formats import short
 from ragen_bench.pages.rendering import page_environment
-from ragen_bench.scores.compare import (
-    MEAN,
-    collect_notes,
-    describe_close,
-    group_by_environment,
-)
+from ragen_bench.scores.compare import MEAN, collect_notes, describe_close, group_by_environment
 
 
 def render_comparison(compared: JsonObject, home: str | None = None) -> str:

@@ -219,10 +219,7 @@ class SiteEntry:
 
 
 def read_site_entry(
-    path: Path,
-    reproductions: Path,
-    verified: bool = True,
-    progress: Progress = lambda *_: None,
+    path: Path, reproductions: Path, verified: bool = True, progress: Progress = lambda *_: None
 ) -> SiteEntry:
     """Read an entry, replayed if `verified` and if it was not before; EntryError if refused."""
     verdict = Verdict(path.name)
