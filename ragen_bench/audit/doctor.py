@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragen_bench.audit.environment import describe_ceiling_error, play_oracle
-from ragen_bench.audit.findings import Finding, Status
 from ragen_bench.audit.openings import (
     OpeningRequest,
     build_opponent_request,
     build_player_request,
     build_requests,
 )
-from ragen_bench.audit.server import check_server
+from ragen_bench.audit.server import Finding, Status, check_server
 from ragen_bench.episodes.evaluation import Evaluation
 from ragen_bench.episodes.form_rate import FormRate
 from ragen_bench.errors import UserError

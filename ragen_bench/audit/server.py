@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
-from ragen_bench.audit.findings import Finding, Status
 from ragen_bench.audit.openings import OpeningRequest, begin_second_turn
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.episodes.evaluation import Evaluation
@@ -24,6 +23,17 @@ from ragen_envs.core.tool_calls import Call, as_text
 
 if TYPE_CHECKING:
     from ragen_bench.models.api.base import ServerModel
+
+Status = Literal["ok", "warn", "FAIL"]
+
+
+class Finding(NamedTuple):
+    """Result of one check: "warn" affects scores, "FAIL" breaks a run."""
+
+    name: str
+    status: Status
+    detail: str
+
 
 _LONGEST = 1 << 17
 """Tokens of a context that is tried out."""

@@ -75,12 +75,12 @@ class Audit(JsonOptions, Command):
         for option, value in (("levels", self.levels), ("episodes", self.episodes)):
             if value < 1:
                 raise UserError(f"--{option} must be at least 1, got {value}")
+        for option, file in (("out", self.out), ("certificate", self.certificate)):
+            if file and not file.parent.is_dir():
+                place = f"the directory {file.parent} does not exist; make it first"
+                raise UserError(f"--{option} {file}: {place}")
         if self.certificate or self.question:
             return self._certify()
-        if self.out and not self.out.parent.is_dir():
-            raise UserError(
-                f"--out {self.out}: the directory {self.out.parent} does not exist; make it first"
-            )
         with self.output() as content:
             return 0 if self._audit(content) else 1
 
@@ -111,7 +111,10 @@ class Audit(JsonOptions, Command):
             if outcome.status == "failed"
         ]
         content["environments"] = [
-            {**_list_counts(counts), "checks": [outcome._asdict() for outcome in counts.checks]}
+            {
+                **{k: v for k, v in asdict(counts).items() if (k, v) != ("blind", None)},
+                "checks": [outcome._asdict() for outcome in counts.checks],
+            }
             for counts in audits
         ]
         content["others"] = {
@@ -132,13 +135,6 @@ class Audit(JsonOptions, Command):
             raise UserError(f"a certificate is for one environment, got {len(self.env)} ENV")
         if self.sealed or self.out:
             raise UserError("--sealed and --out do not go with --certificate and --question")
-        if self.certificate and not self.certificate.parent.is_dir():
-            raise UserError(
-                f"--certificate {self.certificate}: the directory {self.certificate.parent} does "
-                "not exist; make it first"
-            )
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
         from ragen_bench.audit import suite_subject, third_party_subject
         from ragen_bench.audit.certificate import QUESTIONS, Evidence, certify
         from ragen_bench.suites import env_id
@@ -150,16 +146,8 @@ class Audit(JsonOptions, Command):
             name = self.env[0]
             env = env_id(name) if is_ours(name) else name
             subject = suite_subject(env) if is_ours(name) else third_party_subject(name)
-            bar = Progress(
-                TextColumn("{task.description}", markup=False),
-                BarColumn(bar_width=16),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[doing]}", markup=False),
-                console=plain_console(),
-                transient=True,
-            )
-            with bar:
-                task = bar.add_task("certificate", total=1, doing="")
+            with _progress(plain_console(), transient=True) as bar:
+                task = bar.add_task("certificate", total=1, env="", doing="")
 
                 def report(doing: str, done: int, total: int) -> None:
                     bar.update(task, completed=done, total=total, doing=doing)
@@ -221,7 +209,7 @@ def _check_other(console: Console, name: str, subject: Subject) -> tuple[Outcome
     return outcomes
 
 
-def _progress(console: Console) -> Progress:
+def _progress(console: Console, *, transient: bool = False) -> Progress:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     return Progress(
@@ -231,11 +219,8 @@ def _progress(console: Console) -> Progress:
         TimeElapsedColumn(),
         TextColumn("{task.fields[env]} {task.fields[doing]}", markup=False),
         console=console,
+        transient=transient,
     )
-
-
-def _list_counts(counts: EnvAudit) -> JsonObject:
-    return {k: v for k, v in asdict(counts).items() if k != "blind" or v is not None}
 
 
 def audit_table(audits: Sequence[EnvAudit]) -> MetricsTable:

@@ -20,6 +20,7 @@ from ragen_bench.statistics.intervals import (
     mean_interval,
     people_interval,
     resampled_interval,
+    student_quantile,
     widen,
     wilson,
 )
@@ -31,7 +32,6 @@ from ragen_bench.statistics.paired import (
     mcnemar_p,
 )
 from ragen_bench.statistics.power import detectable_between, detectable_from
-from ragen_bench.statistics.student import student_quantile
 
 __all__ = [
     "Bucket",

@@ -50,11 +50,7 @@ def mean(values: Sequence[float]) -> float:
 def mean_estimate(
     clusters: Sequence[Sequence[float]], by_person: Sequence[Sequence[float]] = ()
 ) -> Estimate:
-    """Return the mean of values between 0 and 1 and its interval, see `mean_interval`.
-
-    Raises:
-        ValueError: if no cluster is given, one is empty, or a value outside [0, 1].
-    """
+    """Return the mean of values between 0 and 1 and its interval, see `mean_interval`."""
     interval = mean_interval(clusters, by_person=by_person)
     return Estimate(mean([value for cluster in clusters for value in cluster]), interval)
 
@@ -70,9 +66,6 @@ def mean_of(estimates: Sequence[Estimate], *, dependent: bool = False) -> Estima
 
     Source: Zou, Huang and Zhang 2009, A note on confidence interval estimation for a linear
     function of binomial proportions (Computational Statistics and Data Analysis 53).
-
-    Raises:
-        ValueError: without any estimate.
     """
     if not estimates:
         raise ValueError("no estimate to take the mean of")
@@ -91,9 +84,6 @@ def pass_at_k(episodes: int, solved: int, k: int) -> float | None:
     Unbiased: the fraction of all sets of k episodes that contain a solved one. It is None for fewer
     than k episodes. Source: Chen et al. 2021, Evaluating large language models trained on code
     (arXiv 2107.03374), section 2.1.
-
-    Raises:
-        ValueError: if `solved` exceeds `episodes`, or k is below 1.
     """
     all_fail = _fraction_of_sets(episodes, episodes - solved, k)
     return None if all_fail is None else 1 - all_fail
@@ -112,9 +102,6 @@ def mean_at_k(values: Sequence[float], k: int) -> float | None:
     """Return the expected mean of k of an instance's values, mean@k; None for fewer values.
 
     It is the mean of all values, since drawing k at random does not change the expectation.
-
-    Raises:
-        ValueError: if k is below 1.
     """
     if k < 1:
         raise ValueError(f"k is at least 1, got {k}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import lgamma, sqrt
+from math import cos, lgamma, pi, sin, sqrt, tan
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragen_bench.statistics.student import student_quantile
 from ragen_envs.core.sums import sum_in_order
 
 Interval = tuple[float, float]
@@ -33,9 +32,6 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> Interval:
 
     Its coverage equals the level on average over proportions, not for each one.
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
-
-    Raises:
-        ValueError: without trials, for more successes than trials, or a level outside (0, 1).
     """
     _check_proportion(successes, trials)
     low, high = _score_interval(successes / trials, trials, level)
@@ -86,9 +82,6 @@ def clustered_bootstrap(
 
     Source: Miller 2024, Adding error bars to evals (arXiv 2411.00640), on questions that are
     sampled several times; here a cluster is the samples of one instance.
-
-    Raises:
-        ValueError: if no cluster is given, one is empty, or the level is outside (0, 1).
     """
     if not clusters or not all(clusters):
         raise ValueError("every cluster needs at least one value")
@@ -108,9 +101,6 @@ def equal_values_interval(
     Resampling shows no spread, and a width of 0 would claim certainty. Wilson's interval for 0 of n
     bounds the fraction of instances that could differ, at worst by the whole scale. For 0/1 values,
     the result is Wilson's interval of 0 of n or n of n.
-
-    Raises:
-        ValueError: without instances, or for a value or level out of range.
     """
     if not lowest <= value <= highest:
         raise ValueError(f"{value} is not between {lowest} and {highest}")
@@ -121,11 +111,7 @@ def equal_values_interval(
 def resampled_interval(
     clusters: Sequence[Sequence[float]], lowest: float, highest: float, level: float = LEVEL
 ) -> Interval:
-    """Return `clustered_bootstrap`, or `equal_values_interval` if all cluster means are equal.
-
-    Raises:
-        ValueError: if no cluster is given, one is empty, or a value or the level is out of range.
-    """
+    """Return `clustered_bootstrap`, or `equal_values_interval` if all cluster means are equal."""
     _check(clusters, lowest, highest)
     means = [sum_in_order(cluster) / len(cluster) for cluster in clusters]
     if max(means) - min(means) < _ROUNDING:
@@ -157,6 +143,31 @@ def people_interval(
     return max(lowest, value - half), min(highest, value + half)
 
 
+def student_quantile(degrees: int, level: float) -> float:
+    """Return the number that Student's t exceeds in absolute value with probability 1 - level.
+
+    Source: Abramowitz and Stegun 1964, Handbook of mathematical functions, 26.7.3 and 26.7.4, for a
+    whole number of degrees of freedom.
+    """
+    low, high = 0.0, pi / 2
+    for _ in range(60):  # bisect the angle whose tangent is t / sqrt(degrees)
+        middle = (low + high) / 2
+        low, high = (middle, high) if _within(middle, degrees) < level else (low, middle)
+    return tan(low) * sqrt(degrees)
+
+
+def _within(angle: float, degrees: int) -> float:
+    """Return the probability that Student's t lies within an angle on either side of 0."""
+    is_odd = degrees % 2
+    term, total = (cos(angle) if is_odd else 1.0), 0.0
+    for number in range(1 + is_odd, degrees, 2):
+        total += term
+        term *= cos(angle) ** 2 * number / (number + 1)
+    if is_odd:
+        return 2 / pi * (angle + sin(angle) * total)
+    return sin(angle) * total
+
+
 def widen(interval: Interval, by_person: Sequence[Sequence[float]], **options: Any) -> Interval:
     """Return the smallest interval that contains another and, of several people, theirs too."""
     if len(by_person) < 2:
@@ -175,9 +186,6 @@ def mean_interval(
     Wilson's interval for one 0/1 value per instance, else `resampled_interval`. Where few instances
     differ from 0, or few from 1, resampling understates their number. The interval is then widened
     to include `clustered_wilson`, and with several people to include `people_interval`.
-
-    Raises:
-        ValueError: if no cluster is given, one is empty, or a value or level out of range.
     """
     return widen(_interval_over_instances(clusters, level), by_person, level=level)
 

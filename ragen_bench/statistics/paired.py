@@ -37,9 +37,6 @@ def compare_paired(
     Source: Miller 2024, Adding error bars to evals (arXiv 2411.00640), on paired differences; the
     counts are those of McNemar 1947, Note on the sampling error of the difference between
     correlated proportions or percentages.
-
-    Raises:
-        ValueError: if an instance has no value, the numbers differ, or both runs are empty.
     """
     if not a or not all(a) or not all(b):
         raise ValueError("every instance needs at least one value in each run")
@@ -67,9 +64,6 @@ def count_higher_and_lower(
     counts then test the means of graded scores; 0/1 scores are unchanged. Tests of one family need
     different seeds, since the level of the test holds over the draws. Source: Schlag 2008, A new
     method for constructing exact tests without making any assumptions.
-
-    Raises:
-        ValueError: if the numbers of scores differ, or a score is outside [0, 1].
     """
     if len(scores) != len(others):
         raise ValueError(f"{len(scores)} scores do not pair with {len(others)}")

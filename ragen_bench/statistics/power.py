@@ -64,9 +64,6 @@ def measure_spread(instances: Sequence[Sequence[float]]) -> Spread:
 
     The variance within instances is that of their samples. With one sample per instance it is
     unknown. All variance then counts as between instances, so that no gain from samples is claimed.
-
-    Raises:
-        ValueError: if there are fewer than two instances, or one without a value.
     """
     if len(instances) < 2 or not all(instances):
         raise ValueError("two instances are needed, each with a value")
