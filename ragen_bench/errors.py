@@ -13,7 +13,7 @@ INCOMPLETE = 1
 
 
 class UserError(Exception):
-    """A mistake that the user can fix; the message says what is wrong and what to do, in one line.
+    """A mistake that the user can fix; the message says in one line what is wrong and what to do.
 
     The exit code is 2 for a wrong command line, 1 for later errors.
     """

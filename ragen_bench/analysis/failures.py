@@ -55,11 +55,7 @@ class ExternalFailures(FailureLabeler):
 
 
 def find_labeler(env: str) -> FailureLabeler:
-    """Return the failure labeler of an environment.
-
-    Raises:
-        KeyError: The environment is external and was not registered.
-    """
+    """Return the failure labeler of an environment, or raise KeyError as `find_class` does."""
     game = _find_game(env)
     if game is None:
         return ExternalFailures()
@@ -68,11 +64,7 @@ def find_labeler(env: str) -> FailureLabeler:
 
 
 def find_labels(env: str) -> Mapping[str, str]:
-    """Return the failure labels of an environment, each with one sentence; common ones first.
-
-    Raises:
-        KeyError: The environment is external and was not registered.
-    """
+    """Return the failure labels of an environment, each with a sentence; common ones first."""
     game = _find_game(env)
     return {**COMMON, **(game.labels if game else EXTERNAL_LABELS)}
 

@@ -30,11 +30,7 @@ class ReplayedEpisode(FinishedEpisode):
 def replay_episode(
     replayer: Replayer, record: EpisodeRecord, state_of: Callable[[AnyEnv], Hashable]
 ) -> ReplayedEpisode:
-    """Replay a record; `state_of` returns the game's state in an environment.
-
-    Raises:
-        UnplayableError: If the responses are not one complete episode of the run.
-    """
+    """Replay a record, or raise UnplayableError; `state_of` returns the game's state."""
     snapshots = []
     for episode in replayer.walk(record):
         env = episode.env

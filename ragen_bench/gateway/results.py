@@ -163,11 +163,7 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def post_reward(result: Result, url: str, key: str) -> None:
-    """Post the reward of a finished episode as an event of Agent Lightning.
-
-    Raises:
-        UserError: The server did not take the event.
-    """
+    """Post the reward of a finished episode as an event of Agent Lightning, or raise UserError."""
     event = {
         "event_type": "reward",
         "data": {"value": result.reward, "source": "ragen-bench", **vars(result)},

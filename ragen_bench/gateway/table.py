@@ -75,8 +75,7 @@ class Table:
     def make_task(self, instance: int, noise_seed: int | None) -> Task:
         """Return the episode of an instance; by default its n-th one has the n-th noise seed.
 
-        Raises:
-            UserError: The instance is out of range.
+        A UserError says that the instance is out of range.
         """
         env, split = self.settings.env, self.settings.split
         size = (1 << 63) if split == "train" else held_out_size(env)
@@ -99,11 +98,7 @@ class Table:
         self._envs.give_back(self.settings.env, self.settings.split, env)
 
     def deliver(self, result: Result, url: str = "", key: str = "") -> bool:
-        """Post the reward of a finished episode, unless it was posted; return whether it is.
-
-        Raises:
-            UserError: It could not be posted.
-        """
+        """Post the reward of a finished episode, unless it was posted; return whether it is."""
         url = url or self.settings.post
         if url and result.is_finished and not self.results.is_posted(result.id):
             post_reward(result, url, key)

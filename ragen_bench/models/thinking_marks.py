@@ -191,11 +191,7 @@ def find_thought(text: str) -> tuple[bool, bool]:
 
 
 def parse_marks(option: str, name: str = "--thinking-marks") -> ThinkingMarks:
-    """Return the marks that an option names, or gives as "OPEN CLOSE".
-
-    Raises:
-        UserError: It is neither.
-    """
+    """Return the marks that an option names, or gives as "OPEN CLOSE", or raise UserError."""
     words = option.split()
     if len(words) == 1:
         if known := _NAMES.get(words[0].lower()):

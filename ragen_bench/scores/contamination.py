@@ -10,8 +10,9 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.draws import without_shown_later
 from ragen_bench.runs.schema import RunConfig
+from ragen_bench.scores.differences import describe_difference
 from ragen_bench.scores.success import group_successes
-from ragen_bench.statistics import Estimate, detectable_from, mean, mean_estimate, mean_of
+from ragen_bench.statistics import Estimate, mean, mean_estimate, mean_of
 
 _MUST_AGREE = (
     *("model", "model_identity", "response_format", "constrained", "pictures", "prompt_hash"),
@@ -93,10 +94,5 @@ def _describe(run: RunDirectory) -> JsonObject:
 
 
 def _row(public: float, sealed: float, difference: Estimate) -> JsonObject:
-    detectable = detectable_from(difference.interval)
-    return {
-        "success": {"public": round(public, 6), "sealed": round(sealed, 6)},
-        "difference": round(difference.value, 6),
-        "interval": [round(bound, 6) for bound in difference.interval],
-        "detectable": None if detectable is None else round(detectable, 6),
-    }
+    success = {"public": round(public, 6), "sealed": round(sealed, 6)}
+    return {"success": success, **describe_difference(difference)}

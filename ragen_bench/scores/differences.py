@@ -127,13 +127,15 @@ def _compare_metric(a: Common, b: Common, metric: str) -> Paired:
 def _format_difference(
     a: float, b: float, difference: Estimate, most: float | None = None
 ) -> JsonObject:
-    """Return both values and their difference; none is detectable beyond `most`."""
+    return {"a": round(a, 6), "b": round(b, 6), **describe_difference(difference, most)}
+
+
+def describe_difference(difference: Estimate, most: float | None = None) -> JsonObject:
+    """Return a rounded difference and the detectable one, which is not beyond `most`."""
     detectable = detectable_from(difference.interval)
     if detectable is not None and most is not None and detectable > most:
         detectable = None
     return {
-        "a": round(a, 6),
-        "b": round(b, 6),
         "difference": round(difference.value, 6),
         "interval": [round(bound, 6) for bound in difference.interval],
         "detectable": None if detectable is None else round(detectable, 6),

@@ -71,11 +71,7 @@ class Certificate:
 
 
 def certify(evidence: Evidence, questions: Iterable[str] = QUESTIONS) -> Certificate:
-    """Answer questions by evidence, which is gathered when a question needs it.
-
-    Raises:
-        UserError: The environment cannot be made or played.
-    """
+    """Answer questions by evidence, gathered when needed; UserError if it cannot be played."""
     return Certificate(evidence, {name: QUESTIONS[name].answer(evidence) for name in questions})
 
 
