@@ -17,8 +17,7 @@ because the conversation leaves no room for it in the model's context, or by a f
 provider's or the model's refusal."""
 Side = Literal["player", "opponent"]
 """Who answers a request: the model that is scored, or its opponent."""
-MAX_TOKENS = 10**12
-"""Far beyond every context; a record with more could not be read again."""
+MAX_TOKENS = 10**12  # far beyond every context; a record with more could not be read again
 OPPONENT_SUFFIX = "/opponent"
 """Suffix that distinguishes the key of the opponent's request from the player's."""
 

@@ -33,8 +33,7 @@ from ragen_bench.scores.efficiency import EfficiencyMeter
 from ragen_bench.suites import plays
 from ragen_envs.core.sealed import SealedKeyError, open_key
 
-MEAN = ""
-"""Key of the mean over environments."""
+MEAN = ""  # key of the mean over environments
 _MUST_AGREE = (
     *("split", "sealed_key_hash", "draw", "response_format", "constrained", "pictures"),
     "opponent",
@@ -97,14 +96,8 @@ def compare_with_first(runs: Sequence[RunDirectory]) -> JsonObject:
 
     The result has `runs`, each with its letter as `name`, `run`, `model`, `suite`, and the numbers
     of `episodes` and of `planned` ones, and `comparisons`, one for each run after the first: `a`
-    and `b`, the two runs; `notes`, caveats in one line each; `envs`, for each environment the
-    number of common `instances`, the difference in `success` and `normalised` score with its
-    interval (None if unknown), in `return` where there is no success, and the number of instances
-    on which each run was ahead (None if the numbers of samples differ), and where the game has a
-    `blind` script its success and which of `a` and `b` are `close` to it, see
-    `is_close_to_blind`; `suite`, the means over environments. Each difference has `detectable`,
-    the difference that such runs detect with 80 % power, None without spread, or where no
-    difference in success is large enough.
+    and `b`, the two runs; `notes`, caveats in one line each; `envs`, the rows of `make_row`;
+    `suite`, the means over environments.
 
     A UserError is raised if the number of runs is wrong, or two runs are not comparable or have no
     common finished instance.

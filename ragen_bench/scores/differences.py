@@ -46,7 +46,14 @@ Scale = tuple[float, float]
 def make_row(
     env: str, a: Common, b: Common, scale: Scale | None, blind: JsonObject | None
 ) -> JsonObject:
-    """Return the row of an environment; without a `scale` there is no normalised score."""
+    """Return the row of an environment, with the number of common `instances`.
+
+    It has the differences in `success` and, with a `scale`, in `normalised` score, or in `return`
+    without success; on how many instances each run was ahead, None if the numbers of samples
+    differ; and the success of the `blind` script with the runs that are `close` to it. Each
+    difference has `detectable`, what such runs detect with 80 % power, None without spread or if no
+    success can differ so much.
+    """
     has_success = all(
         any(episode.success is not None for samples in side for episode in samples)
         for side in (a, b)

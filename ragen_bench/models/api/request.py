@@ -82,6 +82,7 @@ class RequestSender:
         names: frozenset[str] | None = None,
     ) -> Completion:
         """Return the completion of a conversation, which has other calls by another `style`."""
+        model = self._model
 
         async def send() -> Completion:
             settings = self._settings(seed)
@@ -91,7 +92,7 @@ class RequestSender:
             sent = to_content_parts(messages)
             if functions:
                 settings["tools"] = list(functions)
-                form = self._model.call_form
+                form = model.call_form
                 sent = with_tool_calls(
                     messages,
                     as_json=True,
@@ -101,7 +102,6 @@ class RequestSender:
                     make_id=form.make_id if form else make_id,
                 )
             sent = return_messages(sent, kept, style)
-            model = self._model
             body = await model.ask([replace_surrogates(m) for m in sent], settings, fields)
             try:
                 return read_completion(
@@ -119,12 +119,10 @@ class RequestSender:
         try:
             completion = await retry(send, self._options, spread)
         except UnreadableAnswerError as error:  # the model's doing, so an answer out of form
-            text = remove_secrets(error.text, self._model.key)
-            tokens = count_tokens({}, text, "")
-            completion = Completion(
-                text, 0, tokens.completion, error.finish, tokens_estimated=tokens.estimated
-            )
-        self._model.key_works = True
+            text = remove_secrets(error.text, model.key)
+            _, count, estimated = count_tokens({}, text, "")
+            completion = Completion(text, 0, count, error.finish, tokens_estimated=estimated)
+        model.key_works = True
         return completion
 
     def _settings(self, seed: int) -> JsonObject:
@@ -283,7 +281,7 @@ class RequestSender:
                     self._model.key_works = True
 
     async def _check_limit(self, overflow: ContextError) -> None:
-        """Refuse a token limit that is too long for an empty conversation; asked once."""
+        """Refuse a token limit too long for an empty conversation; asked once."""
         async with self._check:
             if self.limit_fits:
                 return

@@ -16,8 +16,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import AttentionInterface, PreTrainedModel
 
-ATTENTION = "ragen_rows"
-"""The name of this attention among those of transformers."""
+ATTENTION = "ragen_rows"  # its name among those of transformers
 _COLUMN_STEP = 256
 """Rows grow by this many columns at once, or by a quarter, since growing copies them."""
 _ALIGNED = 16
