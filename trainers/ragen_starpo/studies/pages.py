@@ -141,16 +141,13 @@ def render_page(results: JsonObject) -> str:
     parts += [
         "## Studies",
         make_table(
-            ["study", "question", "arms", "core-seconds", "GPU-seconds", "command"],
+            ["study", "question", "arms", "core-seconds", "command"],
             [
                 [
                     link(study["name"], f"findings/study-{study['name']}.svg"),
                     study["question"],
                     str(len(study["arms"])),
-                    *(
-                        f"{sum(arm[name] for arm in study['arms']):,}"
-                        for name in ("seconds", "gpu_seconds")
-                    ),
+                    _make_cost(study["arms"]),
                     code(f"ragen-train study {study['name']} --out store"),
                 ]
                 for study in studies
@@ -158,6 +155,11 @@ def render_page(results: JsonObject) -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _make_cost(arms: Sequence[JsonObject]) -> str:
+    cores, gpu = (sum(arm[name] for arm in arms) for name in ("seconds", "gpu_seconds"))
+    return f"{cores:,}" + (f", and {gpu:,} of a GPU" if gpu else "")
 
 
 def _claim_row(claim: JsonObject) -> list[str]:
