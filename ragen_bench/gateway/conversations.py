@@ -9,7 +9,7 @@ from http import HTTPStatus
 from threading import Lock
 from time import monotonic
 
-from ragen_bench.episodes.episode import Episode
+from ragen_bench.episodes.episode import SAMPLES_A_SEED, Episode
 from ragen_bench.errors import UserError
 from ragen_bench.export.episodes import Source
 from ragen_bench.gateway.requests import ChatRequest, refuse
@@ -30,8 +30,12 @@ class Conversation:
     def __init__(self, id_: str, table: Table, name: str) -> None:
         self.id, self.lock = id_, Lock()
         self._table, settings = table, table.settings
-        task = table.make_task(*_read_model(name))
-        self._episode: Episode | None = Episode(task, 0, table.take_env(), settings.response_format)
+        task, env = table.begin(*_read_model(name))
+        try:
+            self._episode: Episode | None = Episode(task, 0, env, settings.response_format)
+        except BaseException:
+            table.end(task, env)
+            raise
         self._replies, self._said = 0, ""
         self._last: JsonObject = {}
         self.heard = monotonic()
@@ -110,7 +114,7 @@ class Conversation:
         )
         result = make_result(self.id, episode.record(), source)
         table.results.add(result)
-        table.give_back(episode.env)
+        table.end(episode.task, episode.env)
         self._episode = None
         self.ending = (
             f"the conversation {self.id} was ended: {reason}; {table.results.file} has "
@@ -196,10 +200,11 @@ class Conversations:
 
 def _read_model(name: str) -> tuple[int, int | None]:
     """Return instance and noise seed of a model's name, INSTANCE or INSTANCE/NOISE."""
-    found = re.fullmatch("([0-9]{1,19})(?:/([0-9]{1,6}))?", name)
-    if found is None:
+    found = re.fullmatch("([0-9]{1,19})(?:/([0-9]{1,7}))?", name)
+    noise_seed = int(found[2]) if found and found[2] else None
+    if found is None or (noise_seed or 0) >= SAMPLES_A_SEED:
         raise UserError(
-            "the model's name is the number of an instance, such as 3, or with a noise seed 3/1; "
-            f"got {name!r}"
+            "the model's name is the number of an instance, such as 3, or with a noise seed below "
+            f"{SAMPLES_A_SEED} 3/1; got {name!r}"
         )
-    return int(found[1]), int(found[2]) if found[2] else None
+    return int(found[1]), noise_seed

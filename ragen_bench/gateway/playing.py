@@ -68,8 +68,7 @@ class Player:
             try:
                 self._check(request, result)
                 if result is None or not result.is_finished:
-                    result = self._play(id_, request)
-                    table.results.add(result)
+                    result = self._play(id_, request, result)
                 if result.error:
                     raise UserError(
                         f"{result.error}; {table.results.file} has "
@@ -91,34 +90,42 @@ class Player:
             raise UserError(
                 f"reward_url {url!r} is not a URL, such as http://127.0.0.1:8000/events"
             )
-        asked = settings.env, settings.split, request.instance
-        if result and asked != (result.env, result.split, result.instance):
+        if result is None:
+            return
+        noise_seed = result.noise_seed if request.noise_seed is None else request.noise_seed
+        asked = settings.env, settings.split, request.instance, noise_seed
+        if asked != (result.env, result.split, result.instance, result.noise_seed):
             raise UserError(
                 f"the id {result.id!r} has an episode of {result.env}, {result.split} instance "
-                f"{result.instance}; choose another id"
+                f"{result.instance} with noise seed {result.noise_seed}; choose another id"
             )
 
-    def _play(self, id_: str, request: PlayRequest) -> Result:
+    def _play(self, id_: str, request: PlayRequest, failed: Result | None) -> Result:
+        """Play and keep an episode; after a failed one of the same id, with its noise seed."""
         table, settings = self._table, self._table.settings
-        task = table.make_task(request.instance, request.noise_seed)
         sampling = Sampling(
             settings.temperature,
             settings.max_tokens,
             stop_text(settings.response_format, constrain=False),
             seed=0,  # so that the noise seed is the number of the sample
         )
-        model, env = Endpoint(request, settings), table.take_env()
+        model = Endpoint(request, settings)
+        task, env = table.begin(
+            request.instance, failed.noise_seed if failed else request.noise_seed
+        )
         try:
             [played] = play(
                 [task], model, sampling, settings.response_format, make=lambda *_names: env
             )
+            record = played.record or played.given_up
+            assert record is not None
+            sampled = {"temperature": sampling.temperature, "max_tokens": sampling.max_tokens}
+            source = Source(request.model, settings.response_format, task.split, (), sampled)
+            result = make_result(id_, record, source)
+            table.results.add(result)
         finally:
-            table.give_back(env)
-        record = played.record or played.given_up
-        assert record is not None
-        sampled = {"temperature": sampling.temperature, "max_tokens": sampling.max_tokens}
-        source = Source(request.model, settings.response_format, task.split, (), sampled)
-        return make_result(id_, record, source)
+            table.end(task, env)
+        return result
 
     @contextmanager
     def _alone(self, id_: str) -> Iterator[None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPException, responses
@@ -78,11 +77,15 @@ class ResultFile:
 
     A result is appended before anything else is done with it. A later start reads the file, so an
     id counts once over all starts. UserError if the file has other lines.
+
+    Attributes:
+        file: The file.
+        played: Keys of the episodes that have a line.
     """
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.begun: Counter[tuple[str, str, int]] = Counter()
+        self.played: set[Key] = set()
         self._lock = Lock()
         self._offsets: dict[str, int] = {}
         self._posted: set[str] = set()
@@ -144,7 +147,7 @@ class ResultFile:
             return
         result = _read_result(content)
         self._offsets[result.id] = self._size
-        self.begun[result.env, result.split, result.instance] += 1
+        self.played.add((result.env, result.split, result.instance, result.noise_seed))
         self._given_up.discard(result.id)
         if result.reward is None:
             self._given_up.add(result.id)

@@ -15,11 +15,13 @@ from ragen_bench.pages.local_server import JsonHandler, JsonServer, not_found
 from ragen_bench.runs.atomic import lock_folder
 from ragen_envs.core.local_servers import LOOPBACK
 
+_LISTED = 256
+"""Maximum number of instances in the list of models."""
 _BEARER = re.compile("Bearer +(.+)")
 
 
 class GatewayServer(JsonServer):
-    """Plays episodes (`play`), answers conversations (`v1/chat/completions`), shows `results`."""
+    """Plays episodes (`play`), answers conversations (`v1`), shows `results`."""
 
     max_request_bytes = 16 << 20  # a whole conversation
     request_queue_size = 128  # trainers start all rollouts of a step at once
@@ -37,10 +39,12 @@ class GatewayServer(JsonServer):
             raise
 
     def get(self, place: str) -> JsonObject:
-        """Return the summary of the results."""
-        if place != "results":
-            raise not_found()
-        return self.table.results.summary()
+        """Return the summary of the results, or the names that `v1` takes as a model."""
+        if place == "results":
+            return self.table.results.summary()
+        if place == "v1/models":
+            return _list_models(min(self.table.instances, _LISTED))
+        raise not_found()
 
     def post(self, place: str, message: object) -> JsonObject:
         """Play an episode."""
@@ -61,6 +65,12 @@ class GatewayServer(JsonServer):
         super().server_close()
         self._conversations.close()
         self._held.close()
+
+
+def _list_models(instances: int) -> JsonObject:
+    """Return the first instances in the form of OpenAI's list of models."""
+    of_all = {"object": "model", "created": 0, "owned_by": "ragen-bench"}
+    return {"object": "list", "data": [{"id": str(one), **of_all} for one in range(instances)]}
 
 
 class _Handler(JsonHandler):

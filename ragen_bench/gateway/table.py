@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
@@ -14,7 +15,6 @@ from ragen_bench.models.api.options import is_address
 from ragen_bench.suites import EnvPool, env_id, find_choice, held_out_size, response_format_of
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
-from ragen_envs.integrations.bridging import NoiseSeedCounter
 
 _SPLITS: tuple[Split, ...] = ("train", "val", "test")
 
@@ -65,37 +65,53 @@ class Table:
     def __init__(self, settings: GatewaySettings) -> None:
         self.settings = settings
         self.results = ResultFile(settings.out)
-        self._envs, self._taking = EnvPool(settings.response_format), Lock()
-        self._noise_seeds = NoiseSeedCounter()
-        for (env, split, instance), begun in self.results.begun.items():
-            for _ in range(begun):
-                self._noise_seeds.next(env, find_choice("split", split, _SPLITS), instance)
-        self.give_back(self.take_env())  # an environment that cannot be made is reported at once
+        self._lock = Lock()
+        self._envs = EnvPool(settings.response_format)
+        self._running: Counter[Task] = Counter()
+        self._next_noise: Counter[int] = Counter()
+        env, split = settings.env, settings.split
+        # An environment that cannot be made is reported at once.
+        self._envs.give_back(env, split, self._envs.take(env, split))
 
-    def make_task(self, instance: int, noise_seed: int | None) -> Task:
-        """Return the episode of an instance; by default its n-th one has the n-th noise seed.
+    @property
+    def instances(self) -> int:
+        """Number of instances of the split."""
+        settings = self.settings
+        return (1 << 63) if settings.split == "train" else held_out_size(settings.env)
+
+    def begin(self, instance: int, noise_seed: int | None = None) -> tuple[Task, AnyEnv]:
+        """Return an episode of an instance, and an environment that no other episode uses.
+
+        The default noise seed is the smallest one that no other episode of the instance has.
 
         A UserError says that the instance is out of range.
         """
-        env, split = self.settings.env, self.settings.split
-        size = (1 << 63) if split == "train" else held_out_size(env)
+        env, split, size = self.settings.env, self.settings.split, self.instances
         if not 0 <= instance < size:
             upper = "2^63 - 1" if split == "train" else size - 1
             raise UserError(
                 f"instance {instance} is out of range; the {split} split of {env} has 0 to {upper}"
             )
-        if noise_seed is None:
-            noise_seed = self._noise_seeds.next(env, split, instance)
-        return Task(env, split, instance, noise_seed)
+        with self._lock:
+            if noise_seed is None:
+                task = Task(env, split, instance, self._next_noise[instance])
+                while task.key in self.results.played or self._running[task]:
+                    task = replace(task, sample=task.sample + 1)
+                self._next_noise[instance] = task.sample
+            else:
+                task = Task(env, split, instance, noise_seed)
+            made = self._envs.take(env, split)
+            self._running[task] += 1
+        return task, made
 
-    def take_env(self) -> AnyEnv:
-        """Return an environment that no other episode uses."""
-        with self._taking:
-            return self._envs.take(self.settings.env, self.settings.split)
-
-    def give_back(self, env: AnyEnv) -> None:
-        """Make an environment available to later episodes."""
-        self._envs.give_back(self.settings.env, self.settings.split, env)
+    def end(self, task: Task, env: AnyEnv) -> None:
+        """Free an episode's environment, and its noise seed if the episode has no result."""
+        with self._lock:
+            self._envs.give_back(task.env, task.split, env)
+            self._running[task] -= 1
+            if not self._running[task]:
+                del self._running[task]
+            self._next_noise[task.index] = min(self._next_noise[task.index], task.sample)
 
     def deliver(self, result: Result, url: str = "", key: str = "") -> bool:
         """Post the reward of a finished episode, unless it was posted; return whether it is."""

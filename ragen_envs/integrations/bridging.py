@@ -176,9 +176,8 @@ class Episode:
         Environments of other packages get the option `noise_seed` unless it is 0. A seed that is
         not an int of at least 0, or an observation that is not a str, is a ValueError.
         """
-        for name, value in (("seed", seed), ("noise_seed", noise_seed)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ValueError(f"{name} is an int of at least 0, got {value!r}")
+        check_seed("seed", seed)
+        check_seed("noise_seed", noise_seed)
         env, split, response_format = self._arguments
         takes_noise = noise_seed > 0 or isinstance(self.env.unwrapped, TextEnv)
         options = {"noise_seed": noise_seed} if takes_noise else None
@@ -282,6 +281,12 @@ class BridgedEnv(gymnasium.Env[str, str]):
         self.action_space = AnyText(MAX_ACTION, min_length=0)
         self._responses: list[str] = []
         self._running = False
+
+
+def check_seed(name: str, value: object) -> None:
+    """Raise a ValueError unless a value is an int of at least 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} is an int of at least 0, got {value!r}")
 
 
 def check_step(action: object, running: bool) -> None:

@@ -21,6 +21,7 @@ from skyrl_gym.envs.base_text_env import (  # type: ignore[import-untyped]
     BaseTextEnv,
     BaseTextEnvStepOutput,
 )
+from skyrl_gym.metrics import default_aggregate_metrics  # type: ignore[import-untyped]
 
 from ragen_envs.core.game_spec import NAMESPACE
 from ragen_envs.core.text_game import Info
@@ -109,6 +110,17 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             **score,
             **({} if success is None else {"success": float(success)}),
         }
+
+    @staticmethod
+    def aggregate_metrics(metrics: list[dict[str, float]]) -> dict[str, float]:
+        """Return the means over episodes.
+
+        Episodes without a success or score, which were cut short, count as 0 where others have one.
+        """
+        names = {name for of in metrics for name in ("success", "score") if name in of}
+        whole = [dict.fromkeys(names, 0.0) | of for of in metrics]
+        means: dict[str, float] = default_aggregate_metrics(whole)
+        return means
 
     def close(self) -> None:
         """Release the environment's resources."""

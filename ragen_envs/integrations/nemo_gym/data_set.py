@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields, replace
 
 from ragen_envs.core.text_game import Info
-from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task
+from ragen_envs.integrations.bridging import Episode, NoiseSeedCounter, Task, check_seed
 
 ROLLOUT_KEY = "_ng_rollout_index"
 """NeMo Gym's index of a rollout among those of its line."""
@@ -43,13 +43,18 @@ def read_task(line: Info, counter: NoiseSeedCounter) -> Task:
     """Return the task of a line with its noise seed.
 
     Raises:
-        ValueError: The line has no `env` or no `seed`.
+        ValueError: The line has no `env` or no `seed`, or a value of another type.
     """
     if missing := [name for name in ("env", "seed") if line.get(name) is None]:
         raise ValueError(
             f"the line has no {missing[0]}; `ragen-envs package ID --nemo-gym` writes whole lines"
         )
     given = {one.name: line[one.name] for one in fields(Task) if line.get(one.name) is not None}
+    for name in ("env", "split", "response_format"):
+        if not isinstance(given.get(name, ""), str):
+            raise ValueError(f"the line's {name} is a text, got {given[name]!r}")
+    for name in ("seed", "noise_seed"):
+        check_seed(name, given.get(name, 0))
     task = Task(**given)
     if "noise_seed" in given:
         return task

@@ -28,6 +28,8 @@ REQUEST_KEY = "_ng_step_request_id"
 """The agent's id of a step, which is the same when a request is sent again."""
 ABILITIES: Info = {"supports_explicit_close": True, "supports_step_idempotency": True}
 """Entries of the first info: the agent numbers its steps, and closes an episode that it leaves."""
+_RETURN_KEY = "return"
+"""The entry of the last info that an episode which was cut short does not have."""
 Reply = tuple[str | None, float, bool, bool, Info]
 """Observation, reward, terminated, truncated and info."""
 
@@ -108,7 +110,7 @@ class TextEnvServer(GymnasiumServer):  # type: ignore[misc]
             _refuse(409, str(error))
         info: Info = dict(turn.info)
         if turn.done:
-            info.update({"return": episode.total_reward, "final_observation": turn.observation})
+            info.update({_RETURN_KEY: episode.total_reward, "final_observation": turn.observation})
         session.request = request
         session.reply = turn.observation, turn.reward, turn.terminated, turn.truncated, info
         return session.reply
@@ -119,13 +121,18 @@ class TextEnvServer(GymnasiumServer):  # type: ignore[misc]
             session.episode.close()
 
     def compute_metrics(self, tasks: list[list[Info]]) -> Info:
-        """Return the mean of success and of score over all episodes that report them."""
-        infos = [episode.get("info") or {} for task in tasks for episode in task]
-        found = {
-            name: [float(info[name]) for info in infos if info.get(name) is not None]
+        """Return the means of success and score over all episodes.
+
+        An episode that the agent cut short counts as 0. A metric is left out if the environments
+        do not report it at the end of an episode.
+        """
+        infos: list[Info] = [episode.get("info") or {} for task in tasks for episode in task]
+        whole = [info for info in infos if _RETURN_KEY in info]
+        return {
+            f"mean/{name}": sum_in_order(float(info.get(name) or 0) for info in infos) / len(infos)
             for name in ("success", "score")
+            if infos and (not whole or any(name in info for info in whole))
         }
-        return {f"mean/{name}": sum_in_order(of) / len(of) for name, of in found.items() if of}
 
     async def _close_endpoint(self, request: Request) -> Info:
         self._end(request.session.get(SESSION_ID_KEY))

@@ -72,7 +72,7 @@ def test_keys_have_their_own_conversations_and_noise(tmp_path):
             return agent.messages[1]["content"], told[0]["noise_seed"]
 
         played = [*threads.map(play, "abcdefgh")]
-        assert Agent(server, "i", "7/3").say()["noise_seed"] == 3
+        assert Agent(server, "i", "7/1048575").say()["noise_seed"] == 1048575
     assert len({first for first, _ in played}) == 1
     assert sorted(noise_seed for _, noise_seed in played) == [*range(8)]
     assert "secret" not in (tmp_path / "episodes.jsonl").read_text()
@@ -122,6 +122,15 @@ def test_a_stopped_gateway_keeps_the_turns_and_the_keys_that_have_ended(tmp_path
         assert Agent(server, "b").say()["noise_seed"] == 1
 
 
+def test_the_models_are_the_instances(tmp_path):
+    """Clients ask for the list before the first message."""
+    with gateway(tmp_path, split="train") as server:
+        agent = Agent(server)
+        listed = [model.id for model in agent.client.models.list()]
+        assert Agent(server, model=listed[-1]).say()["instance"] == 255
+    assert listed == [str(number) for number in range(256)]
+
+
 def test_a_text_may_have_parts(tmp_path):
     with gateway(tmp_path) as server:
         agent = Agent(server)
@@ -136,6 +145,7 @@ REPLY = {"role": "assistant", "content": "?"}
     ("model", "messages", "extra", "words"),
     [
         ("Sokoban", [BEGIN], {}, "the model's name is the number of an instance, such as 3, or "),
+        ("1/1048576", [BEGIN], {}, "the model's name is the number of an instance, such as 3, or "),
         ("256", [BEGIN], {}, "instance 256 is out of range; the test split of ragen/Sokoban-v0 "),
         ("1", [BEGIN, REPLY, BEGIN], {}, "no conversation of this API key is running; begin one"),
         ("1", [BEGIN, REPLY], {}, "the last message is not the user's; send the agent's response"),

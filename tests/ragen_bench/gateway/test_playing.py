@@ -98,6 +98,32 @@ def test_the_episodes_of_an_instance_have_their_own_noise(tmp_path, listener):
         assert ask(f"{server.url}play", request)[1]["noise_seed"] == 4
 
 
+def test_the_default_noise_seed_is_the_smallest_unused_one(tmp_path, listener):
+    """Named seeds count, requests without an episode do not, and a failed one keeps its own."""
+    model, broken = listener(), Breaking(["Right"], after=1)
+    refusing = Listener(lambda _path, _body: (401, {}))
+    request = {"instance": 7, "base_url": f"{model.url}/v1"}
+    failing = {**request, "base_url": f"{broken.url}/v1", "id": "e"}
+
+    def seed(server, **named):
+        return ask(f"{server.url}play", {**request, **named})[1]["noise_seed"]
+
+    try:
+        with gateway(tmp_path, ENV) as server:
+            for url in ("127.0.0.1:9", f"{refusing.url}/v1"):
+                refusal(ask(f"{server.url}play", {**request, "base_url": url}))
+            assert [seed(server, noise_seed=2), seed(server)] == [2, 0]
+            refusal(ask(f"{server.url}play", failing))  # 1
+            assert seed(server) == 3
+        with gateway(tmp_path, ENV) as server:
+            assert [seed(server), seed(server, id="e"), seed(server)] == [4, 1, 5]
+        with gateway(tmp_path, ENV) as server:
+            assert seed(server) == 6
+    finally:
+        broken.close()
+        refusing.close()
+
+
 def test_a_reward_is_posted_as_an_event_and_counts_once(tmp_path, listener):
     model = listener()
     request = {
@@ -167,10 +193,14 @@ def test_an_id_is_of_one_instance(tmp_path, listener):
         first = ask(f"{server.url}play", request)
         assert ask(f"{server.url}play", request) == first
         other = refusal(ask(f"{server.url}play", {**request, "instance": 5}))
+        noise = refusal(ask(f"{server.url}play", {**request, "noise_seed": 1}))
     with gateway(tmp_path, "ragen/Bandit-v0") as server:
         later = refusal(ask(f"{server.url}play", request))
-    words = "the id 'a' has an episode of ragen/FrozenLake-v0, test instance 0; choose another id"
-    assert other == later == (400, words)
+    words = (
+        "the id 'a' has an episode of ragen/FrozenLake-v0, test instance 0 with noise seed 0; "
+        "choose another id"
+    )
+    assert other == noise == later == (400, words)
 
 
 def test_environments_are_taken_one_after_the_other(tmp_path, monkeypatch):
@@ -185,7 +215,7 @@ def test_environments_are_taken_one_after_the_other(tmp_path, monkeypatch):
     table = Table(make_settings(ENV, "test", "plain", out=tmp_path / "episodes.jsonl"))
     monkeypatch.setattr(EnvPool, "take", take)
     with ThreadPoolExecutor(4) as threads:
-        list(threads.map(lambda _: table.take_env(), range(8)))
+        list(threads.map(lambda _: table.begin(0), range(8)))
     assert most == [1] * 8
 
 

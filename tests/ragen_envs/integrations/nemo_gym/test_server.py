@@ -103,6 +103,8 @@ for line in (
     {"env": LAKE, "seed": -1},
     {"env": LAKE, "seed": 0, "split": "dev"},
     {"env": LAKE, "seed": 0, "split": ["test"]},
+    {"env": 5, "seed": 0},
+    {"env": LAKE, "seed": [0]},
 ):
     refused = reset(client(), **line)
     print(refused.status_code, refused.json()["detail"])
@@ -119,7 +121,9 @@ print(refused.status_code, refused.json()["detail"])
             "422 ragen/FrozenLake-v0 has instances 0 to 255 in test, not 256",
             "422 seed is an int of at least 0, got -1",
             "422 split 'dev' is unknown; choose one of ",
-            "422 ",
+            "422 the line's split is a text, got ['test']",
+            "422 the line's env is a text, got 5",
+            "422 seed is an int of at least 0, got [0]",
             "409 this session has no episode; call /reset first, and keep its cookie",
         ],
         strict=True,
@@ -128,12 +132,19 @@ print(refused.status_code, refused.json()["detail"])
 
 
 @NEEDS_NEMO_GYM
-def test_metrics_are_means_over_all_episodes():
+def test_metrics_are_means_over_all_episodes_and_a_cut_one_counts_as_0():
     code = """
-won, lost = ({"info": {"success": s, "score": s}} for s in (True, False))
-print(server.compute_metrics([[won, lost], [won, {"info": {}}]]))
+won, lost = ({"info": {"success": s, "score": s, "return": 1.0}} for s in (True, False))
+cut, other = {"info": {"turn": 2}}, {"info": {"return": 1.0}}
+for tasks in ([[won, lost], [won, cut]], [[cut, {}]], [[other, cut]], []):
+    print(server.compute_metrics(tasks))
 """
-    assert printed(code) == f"{{'mean/success': {2 / 3}, 'mean/score': {2 / 3}}}\n"
+    assert [eval(line) for line in printed(code).splitlines()] == [
+        {"mean/success": 0.5, "mean/score": 0.5},
+        {"mean/success": 0.0, "mean/score": 0.0},
+        {},
+        {},
+    ]
 
 
 def test_another_version_is_one_warning_with_both(tmp_path):

@@ -108,6 +108,20 @@ def test_skyrls_own_means_of_the_metrics():
     }
 
 
+def test_a_cut_episode_counts_as_0_in_the_means():
+    """The suite's scores count it so too."""
+    metrics = []
+    for max_turns in (None, 1):
+        [row] = rows(tasks("ragen/Sokoban-v0", 1))
+        env, _ = begun(row, max_turns=max_turns)
+        while not env.step(env.episode.oracle())["done"]:
+            pass
+        metrics.append(env.get_metrics())
+    assert [one.get("success") for one in metrics] == [1.0, None]
+    means = aggregate_for_environment("ragen/Sokoban-v0", metrics)
+    assert (means["success"], means["score"]) == (0.5, 0.5)
+
+
 class Greeting(gymnasium.Env):
     observation_space = action_space = gymnasium.spaces.Text(9)
 
