@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gymnasium
 import pytest
 
 from docs import build_algorithms, build_commands, build_costs
@@ -37,6 +38,17 @@ def test_the_games_pages_are_those_of_the_docstrings():
 def test_the_tables_of_games_are_up_to_date():
     for path, text in tables():
         assert path.read_text(encoding="utf-8") == text, f"run docs/build_games.py: {path.name}"
+
+
+@pytest.mark.parametrize("id_", IDS)
+def test_the_reference_has_each_key_of_info(id_):
+    env = gymnasium.make(id_, split="val").unwrapped
+    _, info = env.reset(seed=0)
+    kept = env.compute_oracle_info(env.instance).keys() | env.compute_extra_info().keys()
+    assert kept <= info.keys()
+    text = (DOCS / "reference" / "environments.md").read_text(encoding="utf-8")
+    table = text.partition("## `info`")[2].partition("After `reset`")[0]
+    assert info.keys() <= set(re.findall("`([a-z_]+)`", table))
 
 
 def test_the_tables_of_algorithms_are_up_to_date():

@@ -21,8 +21,8 @@ NoiseSeed = Annotated[int, Strict(), Field(ge=0, lt=SAMPLES_A_SEED)]
 class PlayRequest(BaseModel):
     """One episode to play through a base URL, with `api_key` for it and for `reward_url`.
 
-    By default the noise seed is the smallest one that no episode of the instance has, or that of the
-    id's episode that failed; `id`, which counts once, is `reward_url`, or new.
+    By default the noise seed is the smallest one that no episode of the instance has, or that of
+    the id's episode that failed; `id`, which counts once, is `reward_url`, or new.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -20,7 +20,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.models.chat_messages import replace_surrogates
 from ragen_bench.runs.checked import BadRecordError, read_record
 from ragen_bench.runs.json_lines import append, bad_line, cut_torn_line, parse_lines
-from ragen_bench.runs.schema import EpisodeRecord
+from ragen_bench.runs.schema import EpisodeRecord, Key
 from ragen_bench.statistics import mean
 
 _MEND = "choose another --out"

@@ -126,14 +126,14 @@ class SearchEnv(TextEnv[SearchVariant, Question]):
 
     def write_instance(self, instance: Question) -> tuple[str, dict[str, object]]:
         """Return the question with its answer, and the number that they follow from."""
-        task, generator = instance.task, self.variant.generator
+        generator = self.variant.generator
         hops = {"min_hops": generator.min_hops, "max_hops": generator.max_hops}
-        return f"{task.question}\n{task.answer}", {"number": instance.number, **hops}
+        return instance.task.text, {"number": instance.number, **hops}
 
     @staticmethod
-    def read_instance(body: str, fields: dict[str, str]) -> Question:  # noqa: ARG004 (the number decides it)
+    def read_instance(body: str, fields: dict[str, str]) -> Question:
         hops = int(fields["min_hops"]), int(fields["max_hops"])
-        return Question(int(fields["number"]), *hops)
+        return Question(int(fields["number"]), *hops, shipped=body)
 
     def start_instance(self, instance: Question) -> ActionReader:
         self._question = instance

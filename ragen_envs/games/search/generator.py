@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
@@ -61,18 +61,32 @@ class Task:
         is_person = self.chain[-1] < COUNTS["person"]
         return f"{'Who' if is_person else 'What'} is {phrase}?"
 
+    @cached_property
+    def text(self) -> str:
+        """The question and its answer, as files of held-out instances have them."""
+        return f"{self.question}\n{self.answer}"
+
 
 @dataclass(frozen=True)
 class Question:
-    """An instance: a random number, from which a world and a question of some hops follow."""
+    """An instance: a random number, from which a world and a question of some hops follow.
+
+    `shipped` is the text of the task in a file of held-out instances, None without a file.
+    """
 
     number: int
     min_hops: int
     max_hops: int
+    shipped: str | None = field(default=None, compare=False)
 
     @property
     def task(self) -> Task:
-        return build_task(self)
+        """The task; ValueError if it is no longer the one that was shipped."""
+        task = build_task(self)
+        if self.shipped is not None and self.shipped != task.text:
+            asked = self.shipped.partition("\n")[0]
+            raise ValueError(f"number {self.number} no longer gives {asked!r} with its answer")
+        return task
 
     @cached_property
     def digest(self) -> str:

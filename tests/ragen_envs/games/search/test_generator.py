@@ -1,5 +1,7 @@
 """Questions: one answer each by a walk over the pages, and splits that share no world."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,3 +73,14 @@ def test_names_of_training_and_of_other_splits():
 def test_other_numbers_of_hops_are_refused(hops):
     with pytest.raises(ValueError, match=f"hops go from 2 to 6, got {hops[0]} to {hops[1]}"):
         Generator(*hops)
+
+
+def test_a_file_that_the_generator_no_longer_gives_is_refused():
+    cls = type(make("Search-v0"))
+    fields, (question, answer) = blocks("search/questions", "Search-v0-val.txt")[0]
+    assert cls.read_instance(f"{question}\n{answer}", fields).task.answer == answer
+    for body in (f"{question}\n{answer}x", f"Who?\n{answer}", ""):
+        changed = cls.read_instance(body, fields)
+        asked = re.escape(repr(body.partition("\n")[0]))
+        with pytest.raises(ValueError, match=f"^number [0-9]+ no longer gives {asked} with its"):
+            _ = changed.task
