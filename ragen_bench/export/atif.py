@@ -12,11 +12,10 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from ragen_bench.export.episodes import NO_EPISODES, Source, check_empty
+from ragen_bench.export.episodes import NO_EPISODES, Source, new_export
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.chat_messages import replace_surrogates
 from ragen_bench.models.prompt import conversation
-from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.schema import EpisodeRecord, TurnRecord
 from ragen_bench.suites import states_form
 from ragen_envs.core.protocol import AnswerFormat
@@ -42,8 +41,7 @@ def export(source: Source, directory: Path) -> int:
     Raises:
         UserError: If the directory is not empty, or the source has no episode.
     """
-    check_empty(directory)
-    with replacing_folder(directory.resolve()) as draft:
+    with new_export(directory) as draft:
         written = 0
         for episode in source.episodes:
             text = json.dumps(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ragen_bench.models.scripted import OracleModel
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord
 from ragen_bench.suites import states_form
+from ragen_envs.core.folders import check_new, replacing_folder
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import STOP, AnswerFormat
 
@@ -84,7 +86,12 @@ def build_conversation(episode: EpisodeRecord, response_format: AnswerFormat) ->
     return [*messages, {"role": "assistant", "content": answers[-1]}]
 
 
-def check_empty(directory: Path) -> None:
-    """Raise a UserError if a directory is not new or empty."""
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise UserError(f"{directory} already exists and is not empty; choose another directory")
+@contextmanager
+def new_export(directory: Path) -> Iterator[Path]:
+    """Yield a draft of a new or empty directory, see `new_folder`; UserError for another one."""
+    try:
+        check_new(directory)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    with replacing_folder(directory.resolve()) as draft:
+        yield draft

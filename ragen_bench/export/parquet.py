@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ragen_bench.errors import missing_extra
 from ragen_bench.export.card import ENVIRONMENT_TAG, render_card
-from ragen_bench.export.episodes import NO_EPISODES, Source, build_conversation, check_empty
+from ragen_bench.export.episodes import NO_EPISODES, Source, build_conversation, new_export
 from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import escape_markdown, make_table
 from ragen_bench.models.chat_messages import replace_surrogates
 from ragen_bench.people import is_human
-from ragen_bench.runs.atomic import replacing
+from ragen_envs.core.folders import write_text
 
 try:
     import pyarrow
@@ -95,41 +95,42 @@ def export(source: Source, directory: Path) -> int:
             row.setdefault(_PLAYER.name, None)
             yield {name: replace_surrogates(row[name]) for name in (*SCHEMA.names, _PLAYER.name)}
 
-    check_empty(directory)
-    unwritten, written = rows(), 0
-    batch = list(islice(unwritten, _ROWS_AT_ONCE))
+    with new_export(directory) as draft:
+        written = _write_rows(rows(), source, draft / f"{source.split}.parquet")
+        table = make_table(
+            ["environment", "episodes", "success"],
+            [
+                [replace_surrogates(env), f"{n:,}", f"{successes[env] / n:.3f}"]
+                for env, n in episodes.items()
+            ],
+            rules=["---", "---:", "---:"],
+        )
+        text = render_card(
+            replace_surrogates(f"Episodes of {source.model}"),
+            _ABOUT.format(model=escape_markdown(replace_surrogates(source.model)), table=table),
+            source.split,
+            f"{source.split}.parquet",
+            written,
+            [ENVIRONMENT_TAG],
+        )
+        write_text(draft / "README.md", text)
+    return written
+
+
+def _write_rows(rows: Iterator[JsonObject], source: Source, path: Path) -> int:
+    """Write rows to a file, some at once to bound the memory; return their number."""
+    batch, written = list(islice(rows, _ROWS_AT_ONCE)), 0
     if not batch:
         raise NO_EPISODES
-    directory.mkdir(parents=True, exist_ok=True)
     schema = SCHEMA.append(_PLAYER) if is_human(source.model) else SCHEMA
     if has_estimates := source.has_estimates():
         turns = pyarrow.list_(pyarrow.struct([*_TURN, _ESTIMATED]))
         schema = schema.set(schema.get_field_index("turns"), pyarrow.field("turns", turns))
-    with (
-        replacing(directory / f"{source.split}.parquet") as file,
-        pyarrow.parquet.ParquetWriter(file, schema, compression="zstd") as parquet,
-    ):
-        while batch:  # to bound the memory
+    with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as parquet:
+        while batch:
             for turn in (turn for row in batch if has_estimates for turn in row["turns"]):
                 turn.setdefault(_ESTIMATED.name, False)
             parquet.write_table(pyarrow.Table.from_pylist(batch, schema=schema))
             written += len(batch)
-            batch = list(islice(unwritten, _ROWS_AT_ONCE))
-    table = make_table(
-        ["environment", "episodes", "success"],
-        [
-            [replace_surrogates(env), f"{n:,}", f"{successes[env] / n:.3f}"]
-            for env, n in episodes.items()
-        ],
-        rules=["---", "---:", "---:"],
-    )
-    text = render_card(
-        replace_surrogates(f"Episodes of {source.model}"),
-        _ABOUT.format(model=escape_markdown(replace_surrogates(source.model)), table=table),
-        source.split,
-        f"{source.split}.parquet",
-        written,
-        [ENVIRONMENT_TAG],
-    )
-    (directory / "README.md").write_text(text, encoding="utf-8", newline="\n")
+            batch = list(islice(rows, _ROWS_AT_ONCE))
     return written

@@ -17,12 +17,13 @@ from ragen_bench.leaderboard.files import ENTRY_JSON, EPISODES, check_directory_
 from ragen_bench.leaderboard.rules import explain_refusal
 from ragen_bench.leaderboard.schema import SCHEMA, parse_entry, read_statement
 from ragen_bench.leaderboard.strict_json import ENTRY_JSON_BYTES, BadJsonError, EntryError, parse
-from ragen_bench.runs.atomic import lock_folder, replacing_folder
+from ragen_bench.runs.atomic import lock_folder
 from ragen_bench.runs.directory import RunDirectory, read_run
 from ragen_bench.runs.json_lines import to_line
 from ragen_bench.runs.specification import config_differences
 from ragen_bench.scores.cost import Prices
 from ragen_bench.scores.summary import compute_summary
+from ragen_envs.core.folders import replacing_folder
 
 
 @dataclass(frozen=True)

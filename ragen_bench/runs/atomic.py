@@ -1,22 +1,19 @@
-"""Atomic writes of files and folders: a reader sees the old content or the new one."""
+"""Atomic writes of files, and the lock of a folder."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from ragen_bench.errors import UserError, missing_extra
+from ragen_envs.core.folders import DRAFT
 
 try:
     from filelock import BaseFileLock, FileLock, Timeout
 except ImportError as missing:
     raise missing_extra(missing, "bench") from missing
-
-DRAFT = ".draft"
-"""Suffix of a file while it is written."""
 
 
 @contextmanager
@@ -36,30 +33,6 @@ def replacing(file: Path) -> Iterator[BinaryIO]:
                 draft.unlink(missing_ok=True)
                 raise
         draft.replace(file)
-
-
-@contextmanager
-def replacing_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that replaces another when the block ends; removed if it fails.
-
-    The old folder stays until then. The draft is next to it under a hidden name; the draft of a
-    killed writer is removed, and a link is not followed.
-    """
-    draft, old = (folder.with_name(f".{folder.name}{end}") for end in (DRAFT, ".old"))
-    _remove(draft)
-    draft.mkdir(parents=True)
-    try:
-        yield draft
-        _remove(old)
-        if folder.exists():
-            folder.rename(old)  # a folder cannot replace another one
-        draft.rename(folder)
-    except BaseException:
-        if old.is_dir() and not folder.exists():
-            old.rename(folder)
-        _remove(draft)
-        raise
-    _remove(old)
 
 
 @contextmanager
@@ -88,13 +61,6 @@ def take_lock(file: Path, folder: Path) -> BaseFileLock:
             exit_code=1,
         ) from None
     return lock
-
-
-def _remove(folder: Path) -> None:
-    if folder.is_symlink():
-        folder.unlink()
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_text(file: Path, text: str) -> None:

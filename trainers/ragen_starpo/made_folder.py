@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
-from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.json_lines import read_whole
+from ragen_envs.core.folders import replacing_folder
 
 RECORD = "ragen-train.json"
 """File that names the command which made a folder; it is not copied to derived folders."""

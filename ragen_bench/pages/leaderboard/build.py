@@ -25,10 +25,10 @@ from ragen_bench.pages.leaderboard.site_entries import (
     read_site_entries,
 )
 from ragen_bench.pages.report import Home, write_report
-from ragen_bench.runs.atomic import replacing_folder
 from ragen_bench.runs.checked import read_episode
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.schema import EpisodeRecord
+from ragen_envs.core.folders import replacing_folder
 
 _ABOUT = """\
 The entries of ragen's leaderboard, one row per entry and environment; the suite score is repeated.

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
+from ragen_envs.core.folders import new_folder, write_text
 from ragen_envs.core.text_env import TextEnv
 from ragen_envs.integrations.bridging import Episode, Task
 from ragen_envs.integrations.harbor import game
@@ -53,13 +54,12 @@ def write_task_folders(
             f"the {first.split} split of {first.env} has {size} instances, 0 to {size - 1}; "
             f"instance {last} is out of range"
         )
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"{folder} already exists and is not empty; choose another folder")
     named = [each for each in requirements if each.startswith("ragen-bench")]
     own = () if named else (f"ragen-bench=={version('ragen-bench')}",)
     pip = shlex.join((*own, *requirements))
-    for task in tasks:
-        _write_task_folder(folder / task_name(task), task, episode, pip)
+    with new_folder(folder) as draft:
+        for task in tasks:
+            _write_task_folder(draft / task_name(task), task, episode, pip)
     episode.close()
     return len(tasks)
 
@@ -84,12 +84,12 @@ def _write_task_folder(folder: Path, task: Task, episode: Episode, requirements:
     }
     for template, path in _FILES.items():
         text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
-        _write(folder / path, text.substitute(values))
+        write_text(folder / path, text.substitute(values))
     for path in ("environment/server/task.json", "tests/task.json"):
-        _write(folder / path, write_task(task))
+        write_text(folder / path, write_task(task))
     shutil.copyfile(game.__file__, folder / "environment" / "game.py")
     if isinstance(episode.env.unwrapped, TextEnv):
-        _write(folder / "solution" / "solve.sh", _solve(episode))
+        write_text(folder / "solution" / "solve.sh", _solve(episode))
     for script in folder.glob("*/*.sh"):
         script.chmod(0o755)
 
@@ -102,8 +102,3 @@ def _solve(episode: Episode) -> str:
         lines.append(shlex.join(("game", response)))
         episode.step(response)
     return "\n".join(lines) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")

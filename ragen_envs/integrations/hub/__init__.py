@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
+from ragen_envs.core.folders import new_folder, write_text
 from ragen_envs.integrations.bridging import Episode
 from ragen_envs.registration import all_games
 
@@ -38,9 +39,6 @@ def write_package(folder: Path, name: str) -> str:
     A folder that is not empty, or an unknown name, is a ValueError.
     """
     ids = members(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty; choose another folder")
     short = re.sub(r"[^a-z0-9]+", "-", name.rpartition(":")[2].lower()).removeprefix("ragen-")
     package = f"ragen-{short}"
     module = package.replace("-", "_")
@@ -52,12 +50,12 @@ def write_package(folder: Path, name: str) -> str:
         "ids": json.dumps(",".join(ids)),
         "rows": "\n".join(f"- `{id_}`" for id_ in ids),
     }
-    for template, path in (
-        ("pyproject.toml", "pyproject.toml"),
-        ("README.md", "README.md"),
-        ("module.py", f"{module}/__init__.py"),
-    ):
-        text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
-        (folder / path).parent.mkdir(exist_ok=True)
-        (folder / path).write_text(text.substitute(values), encoding="utf-8", newline="\n")
+    with new_folder(folder) as draft:
+        for template, path in (
+            ("pyproject.toml", "pyproject.toml"),
+            ("README.md", "README.md"),
+            ("module.py", f"{module}/__init__.py"),
+        ):
+            text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
+            write_text(draft / path, text.substitute(values))
     return package

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
+from ragen_envs.core.folders import new_folder, write_text
 from ragen_envs.core.instances import Split
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_envs.core.text_env import TextEnv
@@ -52,9 +53,6 @@ def write_package(
         size = Episode(env, split, response_format).instances or instances
         chosen = tasks(env, min(instances, size), split=split, response_format=response_format)
         data[split] = list(lines(chosen, f"{name}_agent", own_noise=split == "train"))
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty; choose another folder")
     sets = {**data, "example": data[splits[0]][:_EXAMPLES]}
     server = Path("resources_servers", name)
     values = {
@@ -65,20 +63,19 @@ def write_package(
         "datasets": _data_set_entries(server, sets),
     }
     config = server / "configs" / f"{name}.yaml"
-    for template, path in (
-        ("app.py", server / "app.py"),
-        ("task_data.py", server / "task_data.py"),
-        ("config.yaml", config),
-    ):
-        text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
-        _write(folder / path, text.substitute(values))
     needed = [f"ragen-bench=={version('ragen-bench')}", *requirements]
-    _write(folder / server / "requirements.txt", "".join(f"{one}\n" for one in needed))
-    for data_set, rows in sets.items():
-        _write(
-            folder / server / "data" / f"{data_set}.jsonl",
-            "".join(f"{json.dumps(row)}\n" for row in rows),
-        )
+    with new_folder(folder) as draft:
+        for template, path in (
+            ("app.py", server / "app.py"),
+            ("task_data.py", server / "task_data.py"),
+            ("config.yaml", config),
+        ):
+            text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
+            write_text(draft / path, text.substitute(values))
+        write_text(draft / server / "requirements.txt", "".join(f"{one}\n" for one in needed))
+        for data_set, rows in sets.items():
+            content = "".join(f"{json.dumps(row)}\n" for row in rows)
+            write_text(draft / server / "data" / f"{data_set}.jsonl", content)
     return folder / config
 
 
@@ -97,8 +94,3 @@ def _data_set_entries(server: Path, names: Iterable[str]) -> str:
         "        license: Apache 2.0"
         for name in names
     )
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")

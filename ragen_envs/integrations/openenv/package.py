@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from string import Template
 
+from ragen_envs.core.folders import new_folder, write_text
 from ragen_envs.integrations.bridging import Episode
 from ragen_envs.integrations.openenv.served import Served
 from ragen_envs.registration import find_game, is_registered
@@ -42,12 +43,8 @@ def write_package(
     low, high = reward_range or _find_reward_range(served.env)
     if not low < high:
         raise ValueError(f"the reward range goes from low to high, got {low:g} to {high:g}")
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise ValueError(f"{folder} is not empty; choose another folder")
     own = f"ragen-bench[openenv]=={version('ragen-bench')}"
     if wheel is not None:
-        shutil.copy(wheel, folder)
         own = f"ragen-bench[openenv] @ file:///app/{wheel.name}"
     values = {
         "env": served.env,
@@ -60,15 +57,18 @@ def write_package(
         "high": high,
         "requirements": json.dumps([own, "openenv>=0.10,<0.11", *requirements]),
     }
-    for template, path in _FILES.items():
-        text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
-        _write(folder / path, text.substitute(values))
     plan = {  # an episode that OpenEnv's runtime check plays
         "plan_schema_version": "1",
         "reset": {"episode_id": "check", "seed": 0, "options": {"split": served.default}},
         "actions": [{"message": answer} for answer in _answers(served)],
     }
-    _write(folder / "validation" / "runtime.json", json.dumps(plan, indent=2) + "\n")
+    with new_folder(folder) as draft:
+        if wheel is not None:
+            shutil.copy(wheel, draft)
+        for template, path in _FILES.items():
+            text = Template((_TEMPLATES / f"{template}.txt").read_text(encoding="utf-8"))
+            write_text(draft / path, text.substitute(values))
+        write_text(draft / "validation" / "runtime.json", json.dumps(plan, indent=2) + "\n")
 
 
 def _find_reward_range(env: str) -> tuple[float, float]:
@@ -89,8 +89,3 @@ def _answers(served: Served) -> Iterator[str]:
         yield answer
         episode.step(answer)
     episode.close()
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")

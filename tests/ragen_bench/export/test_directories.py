@@ -11,7 +11,7 @@ from ragen_bench.export.episodes import play_oracle_episodes
 def test_a_directory_in_use_is_left_alone(tmp_path, writer):
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "thesis.tex").write_text("precious")
-    with pytest.raises(UserError, match="is not empty; choose another directory"):
+    with pytest.raises(UserError, match="is not empty; choose another folder"):
         writer.export(play_oracle_episodes({"ragen/Bandit-v0": 1}, "answer"), tmp_path / "set")
     assert [file.name for file in (tmp_path / "set").iterdir()] == ["thesis.tex"]
 

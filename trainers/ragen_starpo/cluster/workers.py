@@ -19,7 +19,7 @@ from verl.workers.config import TrainingWorkerConfig
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
 from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 
-from ragen_bench.runs.atomic import replacing_folder
+from ragen_envs.core.folders import replacing_folder
 from ragen_starpo.cluster.engines import compute_gradient_norm, compute_outputs
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.cluster.rows import loss_on_rows, read_rows, to_verl

@@ -23,7 +23,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForTokenClas
 
 from ragen_bench.errors import UserError, described
 from ragen_bench.reading import parse_json, read_bytes
-from ragen_bench.runs.atomic import replacing_folder
+from ragen_envs.core.folders import replacing_folder
 from ragen_starpo.engine.adapters import HEAD, Kind, adapt, merged_weights
 from ragen_starpo.engine.computing import Computing, device_here
 from ragen_starpo.engine.folders import load_weights

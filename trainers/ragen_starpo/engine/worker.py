@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ragen_bench.errors import UserError
-from ragen_bench.runs.atomic import replacing_folder
+from ragen_envs.core.folders import replacing_folder
 from ragen_starpo.engine.computing import PLAIN, Computing
 from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 from ragen_starpo.rollout.trajectory import TokenBatch

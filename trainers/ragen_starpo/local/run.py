@@ -13,13 +13,14 @@ from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.prompt import prompt_hash
 from ragen_bench.reading import count_line_ends
-from ragen_bench.runs.atomic import replacing_folder, write_text
+from ragen_bench.runs.atomic import write_text
 from ragen_bench.runs.differences import first_difference
 from ragen_bench.runs.directory import RunDirectory
 from ragen_bench.runs.json_lines import append, read_whole, to_line, write_whole
 from ragen_bench.runs.provenance import machine, versions
 from ragen_bench.runs.schema import SCHEMA, EpisodeRecord, RunConfig
 from ragen_bench.runs.specification import spec_hash, suite_hash
+from ragen_envs.core.folders import replacing_folder
 from ragen_envs.core.protocol import ResponseFormat
 from ragen_starpo.local.run_files import (
     DATE,
