@@ -123,11 +123,17 @@ def test_a_folder_of_another_origin_is_one_line(folder, tmp_path):
 
 def test_another_version_of_harbor_and_a_missing_bubblewrap_are_a_line_each():
     code = (
-        "import os; from ragen_envs.integrations.harbor import environment; "
-        "preflight = environment.GameEnvironment.preflight; preflight(); "
-        "environment.version = lambda name: '0.31.2'; preflight(); "
-        "os.environ['PATH'] = ''; preflight()"
+        "import importlib.metadata, os, warnings; "
+        "warnings.simplefilter('always'); "
+        "warnings.showwarning = lambda message, *_: print(message); "
+        "find = importlib.metadata.version; "
+        "importlib.metadata.version = lambda name: '0.31.2' if name == 'harbor' else find(name); "
+        "from ragen_envs.integrations.harbor.environment import GameEnvironment; "
+        "GameEnvironment.preflight(); os.environ['PATH'] = ''; GameEnvironment.preflight()"
     )
-    version = "ragen-bench is tested with Harbor 0.26; 0.31.2 is installed"
-    missing = "GameEnvironment needs bubblewrap: apt install bubblewrap"
-    assert run("-c", code).stderr.splitlines() == [version, version, missing]
+    done = run("-c", code)
+    assert done.stdout.splitlines()[-1] == (
+        "ragen_envs.integrations.harbor.environment is tested with harbor 0.26, and 0.31.2 is "
+        "installed; if it fails: pip install 'harbor==0.26.*'"
+    )
+    assert done.stderr == "GameEnvironment needs bubblewrap: apt install bubblewrap\n"
