@@ -58,7 +58,7 @@ class Command(ABC):
     `resumes` says that the same command resumes an interrupted one. The help ends with `examples`.
     A class that a command inherits options from may have a `heading`, that of these options
     in the help of a command with many. `others` are options of other programs that somebody may
-    mean, without dashes and with `-` for `_`.
+    mean, without dashes and with `-` for `_`. A value is what they mean here, or a sentence.
     """
 
     extra: ClassVar[str] = "bench"
@@ -121,8 +121,10 @@ class Parser(argparse.ArgumentParser):
             known = {option.strip("-"): option for option in options}
             word = rest[0].partition("=")[0].strip("-")
             near = nearest(word, known)
-            meant = self.others.get(word.replace("_", "-"), known[near] if near else None)
+            meant = self.others.get(word.replace("_", "-"), known[near] if near else "")
             hint = f"; did you mean {meant}?" if meant else ""
+            if meant.endswith("."):
+                hint = f"; {meant.removesuffix('.')}"
             typed = " ".join(rest).replace("--json=-", "--json")
             self.error(f"unrecognized arguments: {typed}{hint}")
         return parsed, rest

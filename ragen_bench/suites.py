@@ -144,6 +144,9 @@ def env_id(name: str, opposed: bool | None = False) -> str:
             raise _opponent_error(full)
         return register_environment(full)
     if not is_registered(full):
+        if "," in full:
+            each = " ".join(f"--env {one.strip()}" for one in name.split(","))
+            raise UserError(f"--env takes one environment; repeat it: {each}")
         known = tuple(id_ for game in all_games() for id_ in (*game.ids, *game.opponent_ids))
         # The namespace and the version, which all ids share, would make any two similar.
         bare = {_bare(each): each for each in known}

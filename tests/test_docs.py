@@ -13,6 +13,7 @@ import pytest
 from docs import build_algorithms, build_commands, build_costs
 from docs.build_games import pages, tables
 from ragen_bench.cli.main import COMMANDS as BENCH
+from ragen_bench.suites import SUITES
 from ragen_envs.core.sealed import key_hash
 from ragen_envs.registration import IDS
 from ragen_starpo.algorithms.registry import ESTIMATORS, FILTERS, LOSSES
@@ -70,6 +71,10 @@ def test_the_tables_of_costs_are_up_to_date():
     assert counted["random_quick_test"] == build_costs.count(
         build_costs.ENTRIES / "random_quick_test"
     )
+    for name, suite in SUITES.items():
+        for player in build_costs.PLAYERS:
+            episodes = counted[f"{player}_{name}_test"]["episodes"]
+            assert episodes == sum(suite.instances.values()), f"count {name} again"
 
 
 def code_blocks():

@@ -45,6 +45,10 @@ class Evaluate(JsonOptions, PriceOptions, _ModelsOptions, EvaluationOptions, Com
         "batch-size": "--concurrency",
         "max-connections": "--concurrency",
         "epochs": "--samples",
+        "num-fewshot": "all prompts have one example of the form, and no other shots.",
+        "apply-chat-template": "the chat template is always applied.",
+        "device": "hf/ uses the GPU if there is one; CUDA_VISIBLE_DEVICES= hides it.",
+        "log-samples": "each response is in RUN/episodes.jsonl.",
         "output-path": "--out",
         "log-dir": "--out",
     }

@@ -71,6 +71,10 @@ def open_entry(path: Path) -> Iterator[EntryFiles]:
         raise UserError(f"{path} does not exist; give the directory of an entry")
     if not stat.S_ISDIR(os.lstat(path).st_mode):
         raise EntryError("is not a directory")
+    if os.path.lexists(path / "run.json") and not os.path.lexists(path / ENTRY_JSON):
+        raise UserError(
+            f"{path} is a run, not an entry; ragen-bench submit {path} makes an entry of it"
+        )
     check_directory_name(name)
     with ExitStack() as stack:
         directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

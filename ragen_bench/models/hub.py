@@ -27,17 +27,18 @@ def expand_home(name: str) -> str:
         return name
 
 
-def find_model(name: str) -> str:
+def find_model(name: str, provider: str = "") -> str:
     """Return the folder that a name means, or the name itself if it is the hub's.
 
     A UserError refuses a folder without a model, and a name without a folder and without a copy
     in the hub's cache if the hub cannot be reached. With such a copy the hub is switched off.
+    `provider` begins the names that are suggested, such as "hf/".
     """
     name = expand_home(name)
     if Path(name).exists():
         if name.lower().endswith(".gguf"):
             raise UserError(f"{name!r} is not a model folder; did you mean gguf/{name}?")
-        check_folder(name)
+        check_folder(name, provider)
         return name
     missing = f"there is no folder {name!r}"
     if not _is_hub_name(name):

@@ -28,13 +28,16 @@ CHECKPOINTS = ("best", "final")
 """Folders of a training run that hold its models."""
 
 
-def check_folder(name: str) -> None:
-    """Refuse an existing path without config.json, or with a file that lies elsewhere."""
+def check_folder(name: str, provider: str = "") -> None:
+    """Refuse an existing path without config.json, or with a file that lies elsewhere.
+
+    `provider` begins the name that is suggested, such as "hf/".
+    """
     folder = Path(name)
     if folder.exists() and not (folder / "config.json").is_file():
         models = (folder / each for each in CHECKPOINTS)
         inner = next((model for model in models if (model / "config.json").is_file()), None)
-        hint = f"; did you mean {inner}?" if inner else ""
+        hint = f"; did you mean {provider}{inner}?" if inner else ""
         raise UserError(f"{name!r} is not a model folder: it has no config.json{hint}")
     if folder.is_dir():
         list_files(folder)

@@ -208,6 +208,11 @@ def find_provider(model: str) -> Provider:
     name = re.split("[/:]", model, maxsplit=1)[0]
     provider = _built_in().get(name) or REGISTERED.get(name) or _load_third_party(name)
     if provider is None or not provider.matches(model):
+        if model == "blind":
+            raise UserError(
+                "the blind script is not a model; `ragen-bench report RUN` plays it on the "
+                "instances of any run, and shows its row"
+            )
         forms = list_providers()
         raise unknown("model", model, forms, suggest_name(model, forms))
     return provider

@@ -18,7 +18,7 @@ def load_hf(name: str, settings: ModelSettings) -> Model:
     """Load a model of transformers from the hub or a folder."""
     from ragen_bench.models.hub import find_model
 
-    name = find_model(name)
+    name = find_model(name, "hf/")
     from ragen_bench.models.hf.model import SLOTS, HFModel
 
     return HFModel(name, settings.concurrency_or(SLOTS), settings.thinking_marks)

@@ -20,7 +20,7 @@ def load_vllm(name: str, settings: ModelSettings) -> Model:
     """Load a model from the hub or a folder into vLLM."""
     from ragen_bench.models.hub import find_model
 
-    name = find_model(name)
+    name = find_model(name, "vllm/")
     from ragen_bench.models.vllm.model import SLOTS, VLLMModel
 
     slots, marks = settings.concurrency_or(SLOTS), settings.thinking_marks

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from ragen_envs.core import extras
 
-_NAME = "ragen_envs.integrations.harbor.environment"
-with extras.required(_NAME, "harbor", "harbor", "harbor 0.26"):
+with extras.required(
+    "ragen_envs.integrations.harbor.environment", "harbor", "harbor", "harbor 0.26"
+):
     from harbor.environments.base import BaseEnvironment, ExecResult, transfer_tar_filter
     from harbor.environments.capabilities import EnvironmentCapabilities
 

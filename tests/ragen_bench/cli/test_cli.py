@@ -77,6 +77,15 @@ pytestmark = pytest.mark.slow
         (["evaluate", "random", "--max-connections=3"], "; did you mean --concurrency? (try"),
         (["evaluate", "hf", "--model_args", "x"], "; did you mean evaluate hf/NAME, or openai/"),
         (
+            ["evaluate", "hf", "--num_fewshot=5"],
+            "--num_fewshot=5; all prompts have one example of the form, and no other shots (try",
+        ),
+        (
+            ["evaluate", "random", "--env", "Bandit-v0,ragen/Sokoban-v0"],
+            "--env takes one environment; repeat it: --env Bandit-v0 --env ragen/Sokoban-v0\n",
+        ),
+        (["evaluate", "blind"], "the blind script is not a model; `ragen-bench report RUN` plays"),
+        (
             ["evaluate"],
             "evaluate takes a MODEL, or --models FILE (try `ragen-bench evaluate --help`)",
         ),

@@ -134,6 +134,7 @@ def test_mistakes_get_one_line(submitted, told):
         (["submit", "run", "--name", "x"], 2, "the following arguments are required: --submitter"),
         (["submit", "nowhere", *SUBMIT[2:]], 2, "nowhere holds no run: there is no run.json"),
         (["verify", "nowhere"], 2, "nowhere does not exist; give the directory of an entry"),
+        (["verify", "run"], 2, "run is a run, not an entry; ragen-bench submit run makes an entry"),
         (["reproduce", "nowhere", "random"], 2, "nowhere does not exist; give the directory of an"),
         (["reproduce", ENTRY, "nobody"], 2, "unknown model 'nobody'"),
         (["reproduce", ENTRY, "random", "--concurrency", "4"], 2, "--concurrency: for anthropic/"),

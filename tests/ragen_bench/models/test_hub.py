@@ -11,6 +11,7 @@ import pytest
 from ragen_bench.errors import UserError
 from ragen_bench.models import hub
 from ragen_bench.models.hub import find_model, find_problem
+from ragen_bench.models.provider import ModelSettings, find_provider
 
 
 @pytest.fixture
@@ -62,6 +63,15 @@ def test_a_training_run_s_best_model_is_suggested(tmp_path):
         (tmp_path / "run" / inner / "config.json").touch()
         with pytest.raises(UserError, match=f"no config.json; did you mean .*/run/{inner}\\?"):
             find_model(str(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("provider", ["hf", "vllm"])
+def test_a_suggested_folder_can_be_typed_as_it_is_shown(provider, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run" / "best").mkdir(parents=True)
+    (tmp_path / "run" / "best" / "config.json").touch()
+    with pytest.raises(UserError, match=f"no config.json; did you mean {provider}/run/best\\?"):
+        find_provider(f"{provider}/run").load("run", ModelSettings())
 
 
 def test_the_home_folder_is_expanded(monkeypatch, tmp_path):

@@ -35,7 +35,15 @@ def test_one_recipe_in_full(capsys):
     ("arguments", "said"),
     [
         (["recipes", "fliter-50@gpu"], "unknown row 'fliter-50'; did you mean filter-50?"),
-        (["recipes", "small", "sed=1"], "small: sed: there is no such setting; did you mean seed?"),
+        (["recipes", "small", "sed=1"], "ragen-train: on the command line: sed: there is no such"),
+        (
+            ["local", "small", "--out", "run", "--device", "cuda"],
+            "--device cuda; cluster.device=gpu, without dashes; by default a GPU is used if there",
+        ),
+        (
+            ["local", "small", "--out", "run", "--lr=1"],
+            "--lr=1; did you mean optimiser.learning_rate=X, without dashes? (try",
+        ),
         (["local", "filter-50@small", "--out", "run"], "there is no folder 'warm'; give the"),
         (
             ["local", "filter-50@gpu", "--out", "run"],

@@ -75,6 +75,8 @@ def test_settings_and_defaults(written):
             "learning_rate=1e-4",
             "did you mean optimiser.learning_rate or critic.learning_rate?",
         ),
+        ("lr=1", "did you mean optimiser.learning_rate or critic.learning_rate?"),
+        ("optimiser.lr=1", "no such setting; did you mean optimiser.learning_rate?"),
         ("lora=true", "lora: is a table of settings, as lora.NAME=VALUE, got True"),
         ("envs=Bandit", """envs: is a list, in a shell 'envs=["A", "B"]' with its quotes, got"""),
         ("environment.slip=0.5", "'environment.slip=[1, 2]' with its quotes, got 0.5"),
@@ -221,7 +223,7 @@ def test_every_number_has_its_bounds(written, name, kind):
     value = "[-1, 1]" if name == "environment.slip" else value
     section = name.rpartition(".")[0] if name == "environment.slip" else name
     settings = ["critic.learning_rate=1e-5", f"{name}={value}"]
-    with pytest.raises(UserError, match=rf"r\.toml: {section}(\.0)?: ") as refused:
+    with pytest.raises(UserError, match=rf"^on the command line: {section}(\.0)?: ") as refused:
         read_recipe(written(GOOD), settings)
     assert "Input should be" not in str(refused.value)
 

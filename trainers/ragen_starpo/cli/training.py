@@ -69,6 +69,18 @@ class TrainingCommand(Command):
 
     extra: ClassVar[str] = "train"
     resumes: ClassVar[bool] = True
+    others: ClassVar[Mapping[str, str]] = {
+        "device": "cluster.device=gpu, without dashes; by default a GPU is used if there is one.",
+        "model": "model=NAME, without dashes",
+        "env": """'envs=["ID"]', without dashes""",
+        "seed": "seed=N, without dashes",
+        "lr": "optimiser.learning_rate=X, without dashes",
+        "learning-rate": "optimiser.learning_rate=X, without dashes",
+        "batch-size": "mini_batch=N, without dashes",
+        "epochs": "updates=N, without dashes",
+        "max-steps": "iterations=N, without dashes",
+        "output-dir": "--out",
+    }
 
     recipe: Annotated[Path, Argument("RECIPE", "a TOML file or the name of a recipe")]
     settings: Annotated[

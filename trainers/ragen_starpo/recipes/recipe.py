@@ -174,7 +174,7 @@ def read_recipe(place: Path | str, overrides: Sequence[str] = (), *, trust: bool
     for setting in overrides:
         override(settings, setting)
     settings.setdefault("name", Path(place).name.removesuffix(".toml"))
-    recipe = recipe_of(settings, str(place))
+    recipe = recipe_of(settings, str(place), overrides)
     typed = {setting.partition("=")[0] for setting in overrides}
     for name, code in recipe.find_code():
         if not (trust or typed & {name, name.partition(".")[0]}):
@@ -185,12 +185,25 @@ def read_recipe(place: Path | str, overrides: Sequence[str] = (), *, trust: bool
     return recipe
 
 
-def recipe_of(settings: JsonObject, place: str) -> Recipe:
-    """Validate settings; the UserError of an invalid one begins with their source, `place`."""
+def recipe_of(settings: JsonObject, place: str, overrides: Sequence[str] = ()) -> Recipe:
+    """Validate settings; the UserError of an invalid one begins with its source.
+
+    That is `place`, or for an override the command line.
+    """
     try:
         return _RECIPE.validate_python(settings)
     except ValidationError as error:
-        raise UserError(f"{place}: {describe_error(Recipe, error)}") from None
+        source = _find_source(place, overrides, [str(part) for part in error.errors()[0]["loc"]])
+        raise UserError(f"{source}: {describe_error(Recipe, error)}") from None
+
+
+def _find_source(place: str, overrides: Sequence[str], path: Sequence[str]) -> str:
+    """Return the source of the setting at a path; without a path all sources."""
+    for setting in reversed(overrides):
+        names = setting.partition("=")[0].split(".")
+        if path and names[: len(path)] == list(path)[: len(names)]:
+            return "on the command line"
+    return place if path else " with ".join((place, *overrides))
 
 
 def interleave(shares: Sequence[int]) -> list[int]:
@@ -258,20 +271,27 @@ def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
     for table in tables:
         section = _dataclass_in(get_type_hints(section)[table]) or section
     known = [field.name for field in fields(section)]
-    inside = [] if tables else [f"{table}.{name}" for table in _tables_with(recipe, name)]
+    inside = [] if tables else list(_find_in_tables(recipe, name))
     if inside:
         return f"did you mean {' or '.join(inside)}?"
-    meant = nearest(name, known)
+    meant = next((one for one in known if _initials(one) == name), nearest(name, known))
     if meant:
         return f"did you mean {'.'.join([*tables, meant])}?"
     return f"{'.'.join(tables) or 'a recipe'} has: {', '.join(known)}"
 
 
-def _tables_with(recipe: type, name: str) -> Iterator[str]:
+def _find_in_tables(recipe: type, name: str) -> Iterator[str]:
+    """Yield the settings of tables that have a name, or its initials."""
     for table, hint in get_type_hints(recipe).items():
         section = _dataclass_in(hint)
-        if section and name in (field.name for field in fields(section)):
-            yield table
+        for setting in fields(section) if section else ():
+            if name in (setting.name, _initials(setting.name)):
+                yield f"{table}.{setting.name}"
+
+
+def _initials(name: str) -> str:
+    """Return the initials of a name of several words, as lr of learning_rate; else ""."""
+    return "".join(word[0] for word in name.split("_")) if "_" in name else ""
 
 
 def _dataclass_in(hint: object) -> type | None:
