@@ -64,7 +64,7 @@ def test_from_nothing_to_a_trained_model(tmp_path, monkeypatch, capsys):
         (["local", "r.toml", "model=smal", "--out", "run"], "there is no folder 'smal'; give the"),
         (
             ["local", "r.toml", "sed=1", "--out", "run"],
-            "r.toml: sed: there is no such setting; did you mean seed?",
+            "on the command line: sed: there is no such setting; did you mean seed?",
         ),
         (
             ["warm-start", "smal", "--out", "w", "--env", "FrozenLake-v0"],
