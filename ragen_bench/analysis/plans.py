@@ -20,7 +20,6 @@ _VERB = (
     r"(?: (?:the|a|box|boxes|crate|player|it|me|myself|again|further|back|straight))*"
 )
 _SEPARATOR = r"(?: ?(?:,|\|\||->|\bthen\b|\band\b|\bnext\b|\bfinally\b) ?)+"
-_STRONG = re.compile(r"\|\||->")
 _NAMED = (
     r"(?:answer|actions?|best|choice|guess|moves?|option|plan|sequence|order|path|route)"
     r"(?: (?:is|are|will be):?|:) ?"
