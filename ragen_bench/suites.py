@@ -139,14 +139,14 @@ def env_id(name: str, opposed: bool | None = False) -> str:
     kind, raises a UserError.
     """
     full = name if "/" in name or ":" in name else f"{NAMESPACE}/{name}"
+    if "," in full and ":" not in full:  # no id has a comma
+        each = " ".join(f"--env {one.strip()}" for one in name.split(","))
+        raise UserError(f"--env takes one environment; repeat it: {each}")
     if not is_registered(full) and not full.startswith(f"{NAMESPACE}/"):
         if opposed:
             raise _opponent_error(full)
         return register_environment(full)
     if not is_registered(full):
-        if "," in full:
-            each = " ".join(f"--env {one.strip()}" for one in name.split(","))
-            raise UserError(f"--env takes one environment; repeat it: {each}")
         known = tuple(id_ for game in all_games() for id_ in (*game.ids, *game.opponent_ids))
         # The namespace and the version, which all ids share, would make any two similar.
         bare = {_bare(each): each for each in known}

@@ -92,7 +92,10 @@ def test_the_example_prints_what_the_page_shows():
         (("--nemo-gym", "--wheel", "a.whl"), "--wheel is for --openenv; remove it"),
         (("--verifiers", "--split", "val"), "--split is for --openenv and --nemo-gym; remove it"),
         (("--nemo-gym", "--split", "sealed"), "the sealed split needs the host's key"),
-        (("--nemo-gym", "--out", "full"), "full is not empty; choose another folder"),
+        (
+            ("--nemo-gym", "--out", "full"),
+            "full already exists and is not empty; choose another folder",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(words, message, tmp_path, monkeypatch, capsys):
