@@ -151,7 +151,7 @@ def test_a_folder_that_holds_something_is_left_alone(folder, capsys):
     folder.mkdir()
     (folder / "mine").write_text("")
     assert package(folder, "ragen/Bandit-v0") == 2
-    assert f"{folder} is not empty" in capsys.readouterr().err
+    assert f"{folder} already exists and is not empty" in capsys.readouterr().err
     assert [file.name for file in folder.iterdir()] == ["mine"]
 
 
