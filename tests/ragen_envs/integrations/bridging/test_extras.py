@@ -29,7 +29,7 @@ def test_a_bridge_warns_of_other_versions_than_those_of_the_tests():
     text = "".join(path.read_text(encoding="utf-8") for path in sources)
     found = re.findall(r'required\([^)]*"([\w-]+) ([\d.]+)",?\s*\)', text)
     pins = "\n".join(path.read_text() for path in root.glob("constraints*.txt"))
-    assert len(found) == 5
+    assert len(found) == 6
     for package, version in found:
         assert f"\n{package}=={version}." in pins
 
