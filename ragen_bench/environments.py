@@ -62,7 +62,7 @@ def needs_opponent(env: str) -> bool:
 
 
 def reply_counts(env: str) -> tuple[ReplyCount, ...]:
-    """Return what an environment counts of its opponent's replies; () without an opponent."""
+    """Return an environment's counts of its opponent's replies; () without an opponent."""
     counts: tuple[ReplyCount, ...] = find_class(env).reply_counts if needs_opponent(env) else ()
     return counts
 

@@ -29,7 +29,7 @@ _DEEPEST = 16
 """Brackets within brackets of a call in Python."""
 
 
-def spaced(text: str) -> str:
+def loosen(text: str) -> str:
     """Return a regular expression of a text, with any blanks at its blanks and between marks."""
     pieces = r"\s*".join(map(re.escape, filter(None, _GAP.split(text))))
     return re.sub(r":\d+", r":\\d+", pieces)  # calls are numbered
@@ -118,11 +118,14 @@ def read_tagged(name_end: str, opening: str, middles: list[str], closing: str, r
         closing: Text behind a value.
         rest: Text behind the last argument.
     """
-    ended, opened = re.compile(rf"\s*{spaced(name_end)}"), re.compile(rf"\s*{spaced(opening)}\s*")
-    middle = re.compile(rf"\s*(?:{'|'.join(map(spaced, middles))})")
+    ended, opened = (
+        re.compile(rf"\s*{loosen(name_end)}"),
+        re.compile(rf"\s*{loosen(opening)}\s*"),
+    )
+    middle = re.compile(rf"\s*(?:{'|'.join(map(loosen, middles))})")
     mark = re.match(r"[^<]*<[^<>]*>", rest)
-    follows = "|".join(spaced(text) for text in (opening, mark[0] if mark else "") if text.strip())
-    closed = re.compile(rf"{spaced(closing)}(?=\s*(?:{follows}))")
+    follows = "|".join(loosen(text) for text in (opening, mark[0] if mark else "") if text.strip())
+    closed = re.compile(rf"{loosen(closing)}(?=\s*(?:{follows}))")
 
     def read(text: str, start: int, types: Types) -> tuple[list[Call], int]:
         name, end = read_word(text, start)

@@ -16,12 +16,12 @@ from ragen_bench.errors import UserError
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.call_arguments import (
     Reader,
+    loosen,
     read_named_json,
     read_object,
     read_python,
     read_quoted,
     read_tagged,
-    spaced,
 )
 from ragen_bench.models.call_reading import CallForm
 from ragen_bench.models.chat_messages import RefusedConversationError, encode_arguments, make_id
@@ -215,7 +215,7 @@ def _reads(reader: Reader, text: str, start: int, name: str) -> bool:
 
 def _literal(text: str) -> str:
     """Return a regular expression of marks, with any id in the place of a made-up one."""
-    return re.sub(_ID, r"[^\\s<>\\[\\]{}]*", spaced(text))
+    return re.sub(_ID, r"[^\\s<>\\[\\]{}]*", loosen(text))
 
 
 def _common(one: str, other: str) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from ragen_bench.json_types import JsonObject
 from ragen_bench.models.base import Completion
-from ragen_bench.models.call_arguments import Reader, Types, spaced
+from ragen_bench.models.call_arguments import Reader, Types, loosen
 from ragen_bench.models.chat_messages import make_id
 from ragen_bench.models.thinking_marks import ThinkingMarks, find_thought
 from ragen_envs.core.tool_calls import Call, CallError, as_text, parse_calls
@@ -123,7 +123,7 @@ class CallForm:
         """Finds the marks behind the last call, or the first ones of them."""
         pattern = ""
         for mark in reversed(_TAIL_MARK.findall(self.tail)):
-            pattern = rf"(?:\s*{spaced(mark)}{pattern})?"
+            pattern = rf"(?:\s*{loosen(mark)}{pattern})?"
         return re.compile(pattern)
 
 

@@ -110,7 +110,7 @@ class Marks:
         if not self._tokenizer.is_fast:
             return self._encode_pieces(pieces)
         pieces[1::2] = [_OWN + mark for mark in pieces[1::2]]
-        ids = self._renamed.encode("".join(pieces), add_special_tokens=False).ids
+        ids = self._rename.encode("".join(pieces), add_special_tokens=False).ids
         return ids
 
     def _encode_pieces(self, pieces: Sequence[str]) -> list[int]:
@@ -125,7 +125,7 @@ class Marks:
         return ids
 
     @cached_property
-    def _renamed(self) -> Tokenizer:
+    def _rename(self) -> Tokenizer:
         """The tokenizer with other names of the marks, and the same ids."""
         content = json.loads(self._tokenizer.backend_tokenizer.to_str())
         names = {mark: _OWN + mark for mark in self._ids}

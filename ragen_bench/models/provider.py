@@ -89,7 +89,7 @@ _is_name = re.compile("[A-Za-z0-9][A-Za-z0-9._-]*").fullmatch
 
 @dataclass
 class Provider:
-    """One kind of model: the form of its names, and what it can do. It decorates its loader.
+    """One kind of model: the form of its names, and its abilities. It decorates its loader.
 
     The loader takes a model's name without the prefix, and the settings. Its module imports heavy
     packages inside the loader, since every provider is imported to be listed.

@@ -1,4 +1,4 @@
-"""The folder of what the packages keep between processes."""
+"""The folder of the packages' caches."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _LOCK = RLock()
 class RandomState:
     """One game's states of `random` and `numpy.random`, whose global generators games use.
 
-    Inside `activated` the global generators continue from the game's states; afterwards the
+    Inside `activate` the global generators continue from the game's states; afterwards the
     process's states are restored. Only one game at a time is active in a process. Another thread
     must use a generator of its own, as `random.Random`; the global ones would give it the game's
     numbers.
@@ -26,7 +26,7 @@ class RandomState:
         self._numpy = np.random.RandomState(np.random.MT19937(seed)).get_state()
 
     @contextmanager
-    def activated(self) -> Iterator[None]:
+    def activate(self) -> Iterator[None]:
         """Set the global generators to this game's states, and restore the process's afterwards."""
         with _LOCK:
             python, numpy = random.getstate(), np.random.get_state()

@@ -89,7 +89,7 @@ def on_stage(state: GlobalRandom) -> Iterator[Callable[[], GlobalRandom]]:
 
 
 @contextmanager
-def borrowed(state: GlobalRandom) -> Iterator[None]:
+def borrow(state: GlobalRandom) -> Iterator[None]:
     """Install a state, and restore the previous one at the end."""
     outside = GlobalRandom.now()
     state.install()

@@ -1,4 +1,4 @@
-"""Models on a server: what all protocols share."""
+"""Models on a server: the common part of all protocols."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class ServerModel(ABC):
         }
 
     def probe(self) -> str:
-        """Ask the server for its models, and return its address and what it serves.
+        """Ask the server for its models, and return its address and its models.
 
         A UserError says that it cannot be reached, refuses the key, or does not serve the model.
         """

@@ -1,4 +1,4 @@
-"""What kinds of servers take beyond OpenAI's protocol."""
+"""Extensions of OpenAI's protocol, by kind of server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragen_envs.core.protocol import Player
 
 @dataclass(frozen=True)
 class Dialect:
-    """What one kind of server takes beyond OpenAI's protocol.
+    """Extensions of OpenAI's protocol that one kind of server takes.
 
     Most servers cut the stop text off a completion without saying so, and a whole answer then looks
     like one that ended early: only those that keep the stop text, by their `extra` fields, are sent

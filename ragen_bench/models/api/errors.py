@@ -94,7 +94,7 @@ class FilterError(Exception):
 
 
 class UnreadableAnswerError(Exception):
-    """The model answered, and its server could not read the answer; `text` is what it quotes.
+    """The model answered, and its server could not read the answer; `text` is its quotation.
 
     `finish` is "length" if its thoughts used up the limit.
     """

@@ -35,7 +35,7 @@ _MARK = re.compile(r"\s*(<[^<>\s]+>|\[[^\[\]\s]+\])")
 
 @dataclass(frozen=True)
 class ServedTemplate:
-    """What is known of a served model's chat template.
+    """The known facts of a served model's chat template.
 
     Attributes:
         marks: Marks of thoughts; None if they are neither given nor shown.
@@ -54,7 +54,7 @@ class ServedTemplate:
 
 
 def find_root(url: str) -> str:
-    """Return the URL of what a server has next to its API."""
+    """Return the URL of a page that a server has next to its API."""
     return url.rstrip("/").removesuffix("/v1")
 
 

@@ -50,7 +50,7 @@ CONTEXT = 16384
 _NAME = "gguf"
 _BLOCK = 1 << 20
 _MARK = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
-"""What may be a token that llama.cpp leaves out of a text."""
+"""Pattern of tokens that llama.cpp leaves out of a text."""
 _SECONDS_A_DAY = 86400.0
 _VOCABULARY = 1 << 25
 """Bytes at the beginning of the file in which the marks of thoughts are searched."""
@@ -160,7 +160,7 @@ class _ServedModel(OpenAIModel):
         return await super().send([{"role": "user", "content": text}], plain, fields)
 
     async def show(self, path: str, body: JsonObject | None = None) -> Any:
-        """Return what the server would show of the file's template."""
+        """Return the file's template as the server would show it."""
         if path == "props":
             return {"chat_template": self.file_template.default, **self.file_template.tokens}
         if path != "apply-template" or body is None:

@@ -128,7 +128,7 @@ class LoadedModel:
         return self.chat.tokenizer
 
     def ending(self, sampling: Sampling) -> Ending:
-        """Return what ends its generations."""
+        """Return the tokens that end its generations."""
         return Ending(self.tokenizer, self.ends, sampling, self.end_text)
 
     @property

@@ -208,7 +208,7 @@ def _load(name: str, slots: int, dtype: str) -> vllm.LLM:
 
 
 def _get_output(get_output: Callable[[], Any]) -> Any:
-    """Return what vLLM's engine has sampled; UserError if a model's logits are NaN."""
+    """Return the samples of vLLM's engine; UserError if a model's logits are NaN."""
     outputs = get_output()
     if any(output.num_nans_in_logits for output in outputs.outputs):
         refuse_no_number()

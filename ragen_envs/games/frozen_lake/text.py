@@ -1,4 +1,4 @@
-"""What the player sees of FrozenLake: its rules and maps, in each vocabulary, and its tiles."""
+"""The texts of FrozenLake: its rules and maps, in each vocabulary, and its tiles."""
 
 from __future__ import annotations
 

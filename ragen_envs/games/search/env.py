@@ -51,7 +51,7 @@ VARIANTS = by_name(SearchVariant("Search-v0"))
 
 
 class Stand(NamedTuple):
-    """What a player has seen and done.
+    """The pages and actions of a player so far.
 
     Attributes:
         results: Latest results; None before the first search.

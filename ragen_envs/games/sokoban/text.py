@@ -1,4 +1,4 @@
-"""What the player sees of Sokoban: its rules and grids, in each vocabulary, and its tiles."""
+"""The texts of Sokoban: its rules and grids, in each vocabulary, and its tiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the player sees of 2048: its rules, boards as text, and the tiles of pictures."""
+"""The texts of 2048: its rules, boards as text, and the tiles of pictures."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Env(ExternalEnv):
 
     def _make(self, seed: int) -> tuple[tuple[Any, dict[str, Any]], bytes]:
         # Some data sets draw from the global generators.
-        with RandomState(seed).activated():
+        with RandomState(seed).activate():
             try:
                 items = reasoning_gym.create_dataset(self.name, seed=seed, size=1)
                 entry: dict[str, Any] = items[0]
@@ -53,7 +53,7 @@ class Env(ExternalEnv):
         return (items, entry), entry["question"].encode()
 
     def _apply(self, action: str) -> tuple[str, bool]:
-        with RandomState(0).activated():
+        with RandomState(0).activate():
             score = float(self._items.score_answer(action, self._entry))
         self.score = min(max(score, 0.0), 1.0) if np.isfinite(score) else 0.0
         self._is_valid = bool(action)

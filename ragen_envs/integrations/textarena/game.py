@@ -98,7 +98,7 @@ class TextArenaGame:
         if env_id not in ENV_REGISTRY:
             raise ValueError(f"TextArena {textarena.__version__} has no game {env_id!r}")
         self.env_id, self.num_players, self.options = env_id, num_players, options
-        with RandomState(0).activated():
+        with RandomState(0).activate():
             self._pristine = _make(env_id, options)
         self.seed: int | None = None
         self.actions: list[str] = []
@@ -107,7 +107,7 @@ class TextArenaGame:
     def reset(self, seed: int) -> None:
         """Start an episode that depends on the seed only."""
         state = RandomState(seed)
-        with state.activated():
+        with state.activate():
             env = _copy(self._pristine)
             try:
                 env.reset(num_players=self.num_players, seed=seed)
@@ -126,7 +126,7 @@ class TextArenaGame:
 
     def step(self, action: str) -> bool:
         """Take a response, and return whether the episode is over; an error of the game ends it."""
-        with self._random.activated():
+        with self._random.activate():
             self._unread[self.player] = []
             try:
                 self.done, self.step_info = self._env.step(action)

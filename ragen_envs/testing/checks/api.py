@@ -21,7 +21,7 @@ from ragen_envs.testing.failure import (
     quote,
     shorten,
 )
-from ragen_envs.testing.global_random import borrowed, seeded
+from ragen_envs.testing.global_random import borrow, seeded
 from ragen_envs.testing.hostile import HOSTILE
 from ragen_envs.testing.player import Player, finish, oracles, record
 from ragen_envs.testing.subject import Subject, make, sampled
@@ -123,7 +123,7 @@ def check_close_twice(subject: Subject) -> None:
 @check
 def check_gymnasium_checker(subject: Subject) -> None:
     """Gymnasium's own `check_env` passes, and has nothing to warn of."""
-    with borrowed(seeded(0)), warnings.catch_warnings():
+    with borrow(seeded(0)), warnings.catch_warnings():
         # Gymnasium warns of an id that is out of date, which says nothing of the environment.
         env = make(subject.make_env)
         while isinstance(env, gymnasium.Wrapper) and type(env).__module__.startswith("gymnasium."):

@@ -1,4 +1,4 @@
-"""Checks of what a seed gives: one episode, wherever it is played, and instances of one split.
+"""Checks of seeds: one gives the same episode wherever it is played, and instances of one split.
 
 Copies and pickles made in the middle of an episode continue it, and the rollouts of a seed differ
 in noise alone.

@@ -126,7 +126,7 @@ def gigpo(  # noqa: PLR0913  # all are given by name
     same state, in any rollout and at any time. It is 0 for a state that occurs once. `step_weight`
     is w, and `gamma_turn` is 0.95 in the paper.
     """
-    returns = _discounted(turn_rewards.double(), gamma_turn)
+    returns = _discount(turn_rewards.double(), gamma_turn)
     steps = _compare(returns.flatten(), states.flatten(), normalize_std, eps).view(states.shape)
     whole = grpo(scores, groups, mask, normalize_std, eps)
     return whole + step_weight * spread_turns(steps, turns, mask)
@@ -174,7 +174,7 @@ def _compare(scores: Tensor, groups: Tensor, normalize_std: bool, eps: float) ->
     return centered / (group_std(scores, index, count)[index] + eps) if normalize_std else centered
 
 
-def _discounted(turn_rewards: Tensor, gamma: float) -> Tensor:
+def _discount(turn_rewards: Tensor, gamma: float) -> Tensor:
     """Return (trajectories, turns) the discounted rewards from each turn on."""
     returns, following = [], torch.zeros_like(turn_rewards[:, 0])
     for number in reversed(range(turn_rewards.shape[1])):

@@ -42,7 +42,7 @@ _TAIL = 8
 class Thought:
     """A model's thought in one turn, as token ids.
 
-    The context is what the model read before its response. The opening is that of the tag. The ids
+    The context is all that the model read before its response, the opening that of the tag. The ids
     of the thought go up to the one that completes the closing tag: the first may include the end of
     the opening tag, the last the beginning of the text after it.
     """

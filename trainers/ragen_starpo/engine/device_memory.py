@@ -46,12 +46,12 @@ def host_memory() -> int | None:
         root, names = (_CGROUPS / "memory", _V1) if controllers else (_CGROUPS, _V2)
         group = root / path.strip("/")
         # A container may see its own group at the root.
-        lefts = (_left(one, *names) for one in (group, *group.parents))
+        lefts = (_find_free(one, *names) for one in (group, *group.parents))
         found += [left for left in lefts if left is not None]
     return min(found)
 
 
-def _left(group: Path, limit: str, usage: str) -> int | None:
+def _find_free(group: Path, limit: str, usage: str) -> int | None:
     """Return the bytes that a group may still take, its file cache included."""
     try:
         allowed, used = (int((group / name).read_text()) for name in (limit, usage))

@@ -184,7 +184,7 @@ def _attend(keep: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tens
     return attend
 
 
-def _fused(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+def _stand_in_for_fused(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
     """Return inputs of a fused kernel, and the logarithms of its sums."""
     return query, key, value, query.new_empty(query.shape[:3], dtype=torch.float32)
 
@@ -195,5 +195,5 @@ def _plain(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
     return query, key, value, *repeated, query.new_empty((*query.shape[:3], key.shape[2]))
 
 
-AttentionInterface.register(_FUSED, _attend(_fused))
+AttentionInterface.register(_FUSED, _attend(_stand_in_for_fused))
 AttentionInterface.register(_PLAIN, _attend(_plain))

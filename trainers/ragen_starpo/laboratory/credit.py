@@ -186,7 +186,7 @@ def collect_turns(task: Task, weights: Weights, size: Size) -> tuple[Turns, floa
 
 
 def _target(recipe: Recipe) -> tuple[str, float]:
-    """Return what decides the returns that a critic learns: credit, and discount of turns."""
+    """Return the settings that decide a critic's returns: credit, and discount of turns."""
     settings = recipe.advantage
     discounts = settings.estimator == "bi-level-gae"
     return settings.credit, settings.gamma_turn if discounts else 1.0

@@ -125,7 +125,7 @@ class Game(ABC, Generic[I]):
         """Return numbers below 2**32 of the states of episodes with the same board, (S, B)."""
 
     def find_plan(self, boards: Tensor) -> Tensor:
-        """Return what a player needs to know of boards (N, ...) in addition to their states."""
+        """Return a player's knowledge of boards (N, ...) in addition to their states."""
         return boards.new_zeros(len(boards), 0)
 
     @abstractmethod

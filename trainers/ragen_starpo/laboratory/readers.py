@@ -171,7 +171,7 @@ class Cache:
         return x.view(len(x), -1, self._mask.shape[2], x.shape[-1])[:, :, -1]
 
     def attend(self, layer: int, queries: Tensor, keys: Tensor) -> Tensor:
-        """Store keys and values, (S, B * T, 2 D), and return what the queries read of all."""
+        """Store keys and values, (S, B * T, 2 D), and return the queries' readings of all."""
         rows, heads, _, size = self.stored[0].shape
         new, values = keys.chunk(2, -1)
         at = slice(2 * layer, 2 * layer + 2)

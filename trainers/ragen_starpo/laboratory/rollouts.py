@@ -164,7 +164,7 @@ class Histories:
 
 
 class Record:
-    """What the rows have read and sampled, in slots that are the same for all."""
+    """The tokens that rows have read and sampled, in slots that are the same for all."""
 
     def __init__(self, game: AnyGame, seeds: int, count: int, device: torch.device) -> None:
         self._game, self.slots = game, game.slots

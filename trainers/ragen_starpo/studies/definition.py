@@ -113,7 +113,7 @@ METRICS = {
 
 @dataclass(frozen=True, config=STRICT)
 class Task:
-    """What an arm plays, and the player that its warm starts imitate."""
+    """The game of an arm, and the player that its warm starts imitate."""
 
     game: str  # name of a game in `GAMES`
     size: NonNegative = 0  # side of the board; 0 for a game without one

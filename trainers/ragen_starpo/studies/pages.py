@@ -97,12 +97,12 @@ def _make_claim(study: Study, claim: Claim, verdict: Verdict) -> JsonObject:
         "verdict": verdict.word,
         "as_claimed": verdict.word == claim.says if decided else None,
         "why": verdict.why,
-        "mean": _rounded(estimate.mean if estimate else None),
-        "interval": [_rounded(end) for end in interval],
+        "mean": _round(estimate.mean if estimate else None),
+        "interval": [_round(end) for end in interval],
         "interval_level": round(verdict.level, 6),
         "runs": study.warm_starts * verdict.seeds,
-        "levels": {arm: _rounded(level) for arm, level in verdict.levels.items()},
-        "knob_value": _rounded(verdict.knob, 4),
+        "levels": {arm: _round(level) for arm, level in verdict.levels.items()},
+        "knob_value": _round(verdict.knob, 4),
     }
 
 
@@ -167,9 +167,7 @@ def _claim_row(claim: JsonObject) -> list[str]:
     ours = NONE
     if claim["mean"] is not None:
         low, high = claim["interval"]
-        ours = (
-            f"{_signed(claim['mean'])}{unit} [{_signed(low)}, {_signed(high)}], δ {claim['same']:g}"
-        )
+        ours = f"{_sign(claim['mean'])}{unit} [{_sign(low)}, {_sign(high)}], δ {claim['same']:g}"
     levels = "; ".join(
         f"{arm} {NONE if level is None else f'{level:.1f}'}"
         for arm, level in claim["levels"].items()
@@ -294,9 +292,9 @@ def _slug(paper: str) -> str:
     return "".join(c if c.isalnum() else "-" for c in paper.partition(",")[0].lower())
 
 
-def _signed(value: float) -> str:
+def _sign(value: float) -> str:
     return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
-def _rounded(value: float | None, digits: int = 3) -> float | None:
+def _round(value: float | None, digits: int = 3) -> float | None:
     return None if value is None or math.isnan(value) else round(value, digits)

@@ -163,7 +163,7 @@ class Sample:
 
     def closed_gate(self, claim: Claim) -> str:
         """Return which gate a claim does not pass; empty if it passes all."""
-        # What has not risen cannot collapse.
+        # A run that has not risen cannot collapse.
         rising = [*claim.plus, *claim.minus] if claim.about_collapse else []
         for arm in dict.fromkeys([self._study.reference, *rising]):
             if (rise := find_rise(self._runs[arm])) < GAIN:
