@@ -14,6 +14,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.core.instances import HELD_OUT_SIZE
 from ragen_envs.core.protocol import FreeText, Parsed, ResponseFormat
 from ragen_envs.core.text_game import Info
+from ragen_envs.integrations import external
 
 T = TypeVar("T")
 AnyGymEnv = gymnasium.Env[Any, Any]
@@ -161,6 +162,8 @@ class ThirdPartyEnv:
             return call()
         # Third-party code may raise any exception, and may call sys.exit.
         except (Exception, SystemExit) as error:
+            if external.find_package(self._id) and isinstance(error, gymnasium.error.Error):
+                raise UserError(str(error)) from error  # such as missing data, and what to do
             raise UserError(
                 f"{self._id} raised {described(error)} in {name}", exit_code=1
             ) from error

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
 from pathlib import Path
 
 from alfworld.agents.environment.alfred_tw_env import TASK_TYPES, AlfredDemangler
+from alfworld.info import ALFWORLD_DATA
 from gymnasium.error import Error
 
 from ragen_envs.integrations.external.textworld import CommandEnv
@@ -24,14 +24,13 @@ def list_names() -> tuple[str, ...]:
 @cache
 def _find_files(name: str, split: str) -> tuple[Path, ...]:
     """Return the files of the solvable games, in the order of their paths."""
-    # ALFWorld's package sets the variable if the user does not.
-    folder = Path(os.environ["ALFWORLD_DATA"], "json_2.1.1", _FOLDERS[split])
+    folder = Path(ALFWORLD_DATA, "json_2.1.1", _FOLDERS[split])
     files = sorted(folder.glob("**/game.tw-pddl"))
     chosen = tuple(file for file in files if _is_of_type(file, name) and _is_solvable(file))
     if not chosen:
         raise Error(
-            f"ALFWorld's games of {name} are not in {folder}: run alfworld-download, or set "
-            "ALFWORLD_DATA to its folder"
+            f"alfworld:{name} has no games in {folder}: run alfworld-download, or set the "
+            "variable ALFWORLD_DATA to the folder with json_2.1.1"
         )
     return chosen
 

@@ -134,6 +134,7 @@ def read_answer(response: str) -> str:
 
 def as_command(text: str, length: int) -> str:
     """Return an action as one line of printable text that an interpreter can take."""
+    text = text.encode("utf-8", "replace").decode()  # surrogates cannot be sent
     return " ".join(_CONTROL.sub(" ", text).split())[:length].strip()
 
 

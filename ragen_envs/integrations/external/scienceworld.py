@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property
+from threading import Lock
 from typing import Any
 
 from gymnasium.error import Error
-from scienceworld import ScienceWorldEnv
-from scienceworld.constants import ID2TASK
+from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
+from scienceworld.constants import BASEPATH, ID2TASK, JAR_PATH
 
 from ragen_envs.integrations.external.env import ExternalEnv, as_command
 
@@ -21,6 +24,14 @@ _FORM = (
 )
 _MAX_COMMAND = 400
 _UNKNOWN = "No known action matches that input"
+_JAVA_OPTIONS = [
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "-XX:+UnlockExperimentalVMOptions",
+    "-XX:hashCode=2",
+]
+"""One identity hash for all objects. ScienceWorld takes the objects of a set in the order of these
+hashes, which are others in each play; objects of equal hashes stay in the order of insertion."""
+_ONE_CALL = Lock()
 
 
 def list_names() -> tuple[str, ...]:
@@ -29,38 +40,75 @@ def list_names() -> tuple[str, ...]:
 
 
 @cache
-def _simulator() -> ScienceWorldEnv:
+def _start_java() -> Any:
     """Return the process's Java machine, which takes seconds to start and a gigabyte."""
     if shutil.which("java") is None:
         raise Error("ScienceWorld needs Java: install a JRE (Debian: default-jre-headless)")
-    return ScienceWorldEnv()
+    port = launch_gateway(
+        classpath=JAR_PATH, cwd=BASEPATH, javaopts=_JAVA_OPTIONS, die_on_exit=True
+    )
+    return JavaGateway(gateway_parameters=GatewayParameters(port=port, auto_field=True)).jvm
 
 
-def new_simulation() -> Any:
-    """Return a simulation of its own in the process's Java machine."""
-    return _simulator()._gateway.jvm.scienceworld.runtime.pythonapi.PythonInterface()  # noqa: SLF001
+class Simulation:
+    """A simulation in the process's Java machine, which no other one disturbs.
+
+    All simulations of a machine draw from one random generator and number their objects by one
+    counter. So each call is made alone, with the generator and the count of its simulation.
+    """
+
+    def __init__(self) -> None:
+        self._jvm = _start_java()
+        self._generator = self._jvm.java.util.Random()
+        self._count = 0
+        self._interface: Any = None
+
+    @contextmanager
+    def activated(self, seed: int | None = None) -> Iterator[Any]:
+        """Give ScienceWorld's interface for calls that this simulation makes alone.
+
+        Args:
+            seed: Seed of a generator for these calls; None for that of the simulation, which
+                `load` seeds.
+        """
+        jvm = self._jvm
+        field = jvm.java.lang.Class.forName("scala.util.Random").getDeclaredField("self")
+        field.setAccessible(True)
+        generator = self._generator if seed is None else jvm.java.util.Random(seed)
+        with _ONE_CALL:
+            field.set(getattr(getattr(jvm.scala.util, "Random$"), "MODULE$"), generator)
+            getattr(jvm.util.UniqueIdentifier, "count_$eq")(self._count)
+            if self._interface is None:  # its constructor draws and makes objects, too
+                self._interface = jvm.scienceworld.runtime.pythonapi.PythonInterface()
+            yield self._interface
+            self._count = jvm.util.UniqueIdentifier.count()
+
+    def find_gold_path(self, task: str, variation: int) -> tuple[str, ...]:
+        """Return ScienceWorld's solution of a variation, which needs not be the shortest one."""
+        with self.activated() as interface:
+            # Ways that were found in another variation would be taken again.
+            self._jvm.scienceworld.goldagent.PathFinder.precomputedExhaustivePaths().clear()
+            interface.load(task, variation, "", True)
+            return tuple(map(str, interface.getGoldActionSequence()))
 
 
 @cache
 def find_variations(task: str, split: str) -> tuple[int, ...]:
     """Return a task's variations in a split; ScienceWorld calls val "dev"."""
-    simulation = new_simulation()
-    simulation.load(task, 0, "", False)
-    lists = {
-        "train": simulation.getVariationsTrain,
-        "val": simulation.getVariationsDev,
-        "test": simulation.getVariationsTest,
-    }
-    return tuple(int(variation) for variation in lists[split]())
+    with Simulation().activated() as interface:
+        interface.load(task, 0, "", False)
+        lists = {
+            "train": interface.getVariationsTrain,
+            "val": interface.getVariationsDev,
+            "test": interface.getVariationsTest,
+        }
+        return tuple(int(variation) for variation in lists[split]())
 
 
 @cache
 def find_gold_path(task: str, variation: int) -> tuple[str, ...]:
-    """Return the actions that ScienceWorld finds for a variation; they need not be the fewest."""
-    simulation = new_simulation()
-    simulation.load(task, variation, "", True)
-    simulation.reset()
-    return tuple(map(str, simulation.getGoldActionSequence()))
+    """Return the actions that ScienceWorld finds for a variation."""
+    return Simulation().find_gold_path(task, variation)
 
 
 class Env(ExternalEnv):
@@ -73,8 +121,11 @@ class Env(ExternalEnv):
 
     def __init__(self, name: str, split: str = "train", render_mode: None = None) -> None:
         super().__init__(name, split, render_mode)
-        self._simulation: Any = None
         self._legal: tuple[str, ...] | None = None
+
+    @cached_property
+    def _simulation(self) -> Simulation:
+        return Simulation()
 
     @property
     def held_out_size(self) -> int:  # type: ignore[override]
@@ -82,25 +133,23 @@ class Env(ExternalEnv):
         return min(256, *(len(find_variations(self.name, split)) for split in ("val", "test")))
 
     def _start(self, index: int) -> str:
-        if self._simulation is None:
-            self._simulation = new_simulation()
         variations = find_variations(self.name, self.split)
         self._variation = variations[index % len(variations)]
-        self._simulation.load(self.name, self._variation, "", False)
-        self._simulation.reset()
         self._legal, self._turn = None, 0
-        look = str(self._simulation.step("look around")).strip()
-        return f"{str(self._simulation.freeActionTaskDesc()).strip()}\n{_FORM}\n\n{look}"
+        with self._simulation.activated() as interface:
+            interface.load(self.name, self._variation, "", False)
+            look = str(interface.step("look around")).strip()
+            task = str(interface.freeActionTaskDesc()).strip()
+        return f"{task}\n{_FORM}\n\n{look}"
 
     def _apply(self, action: str) -> tuple[str, bool]:
-        command = as_command(action, _MAX_COMMAND)
-        self._legal = None
-        observation = str(self._simulation.step(command)).strip()
+        with self._simulation.activated() as interface:
+            observation = str(interface.step(as_command(action, _MAX_COMMAND))).strip()
+            points, completed = round(100 * interface.getScore()), bool(interface.getCompleted())
+        self._legal, self._turn = None, self._turn + 1
         self._is_valid = not observation.startswith(_UNKNOWN)
-        self._turn += 1
-        points = round(100 * self._simulation.getScore())
         self.score = max(points, 0) / 100
-        return observation, bool(self._simulation.getCompleted()) or points < 0
+        return observation, completed or points < 0
 
     @property
     def legal_actions(self) -> tuple[str, ...]:
@@ -108,7 +157,9 @@ class Env(ExternalEnv):
         if not self._running:
             return ()
         if self._legal is None:
-            listed = json.loads(self._simulation.getValidActionObjectCombinationsJSON())
+            # ScienceWorld draws names for objects that share all of theirs.
+            with self._simulation.activated(seed=0) as interface:
+                listed = json.loads(interface.getValidActionObjectCombinationsJSON())
             self._legal = tuple(sorted({each["action"] for each in listed["validActions"]}))
         return self._legal
 

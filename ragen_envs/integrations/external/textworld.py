@@ -113,7 +113,8 @@ class CommandEnv(ExternalEnv):
         raise NotImplementedError
 
     def _apply(self, action: str) -> tuple[str, bool]:
-        command = as_command(action, _MAX_COMMAND)
+        # A backslash begins settings of the interpreter, which waits for ever after unknown ones.
+        command = as_command(action.replace("\\", " "), _MAX_COMMAND)
         self._is_valid = command in self.legal_actions
         self._state, points, ended = self._game.step(command)
         self.score = min(max(points / (self._state.max_score or 1), 0.0), 1.0)

@@ -32,6 +32,7 @@ def test_half_a_pair_of_tags_is_a_plain_response(text):
 
 def test_a_command_is_one_line_of_limited_length():
     assert env.as_command("go\0\neast\x7f now", 200) == "go east now"
+    assert env.as_command("go \ud800", 200) == "go ?"
     assert env.as_command("abc " * 99, 9) == "abc abc a"
 
 

@@ -30,6 +30,30 @@ def test_the_gold_path_wins_and_another_simulation_does_not_disturb_it():
     assert (sum(rewards), info["success"]) == (pytest.approx(1), True)
 
 
+def play(env, seed, turns, beside=None):
+    """Follow the gold path of an instance; another simulation may start in between."""
+    results = [env.reset(seed=seed)]
+    for turn in range(turns):
+        results.append(env.step(*env.unwrapped.best_actions()))
+        if beside and turn % 4 == 0:
+            beside.reset(seed=turn)
+    return results
+
+
+def test_electricity_flows_in_the_same_order_in_each_play():
+    """By itself, ScienceWorld powers the component of this task a turn earlier or later."""
+    env = external.make("scienceworld:power-component", "test")
+    episode = play(env, 0, 6)
+    assert episode[-1][4]["success"]
+    assert [play(env, 0, 6) == episode for _ in range(5)] == [True] * 5
+
+
+def test_another_simulation_does_not_disturb_an_episode():
+    """By itself, ScienceWorld counts the objects of all simulations of a process together."""
+    env, other = (external.make("scienceworld:grow-plant") for _ in range(2))
+    assert play(env, 2, 24) == play(env, 2, 24, other)
+
+
 def test_a_wrong_focus_ends_the_episode_without_points():
     env = external.make(ID)
     env.reset(seed=0)

@@ -34,6 +34,7 @@ def test_the_winning_policy_earns_all_points():
 def test_an_episode_repeats_and_odd_commands_change_nothing():
     env = external.make(ID, "train")
     odd = ("look", "\0look\n", "", "x" * 5000, "quit", "restart", "undo", "jump")
+    odd += ("\\boxed{look}", "look\\")
     episodes = []
     for _ in range(2):
         first = env.reset(seed=0)
