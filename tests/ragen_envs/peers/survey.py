@@ -21,7 +21,7 @@ from typing import Any
 from ragen_envs.testing import Subject, run_checks
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results" / "kit"
-HERE = ("gymnasium", "textarena", "gem", "reasoning_gym", "openenv")
+HERE = ("gymnasium", "textarena", "gem", "reasoning_gym", "openenv", "scienceworld")
 """Libraries of the development environment."""
 LIBRARIES = (*HERE, "textworld", "verifiers")
 

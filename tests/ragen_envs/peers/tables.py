@@ -21,6 +21,7 @@ NAMES = {
     "gem": "GEM",
     "reasoning_gym": "reasoning-gym",
     "textworld": "TextWorld",
+    "scienceworld": "ScienceWorld",
     "openenv": "OpenEnv",
     "verifiers": "verifiers",
 }

@@ -3,7 +3,15 @@
 import pytest
 
 from ragen_envs.testing import CHECKS, CheckFailed, Subject, run_checks
-from tests.ragen_envs.peers.libraries import gem, gymnasium, openenv, reasoning_gym, textarena
+from tests.ragen_envs.peers.libraries import (
+    gem,
+    gymnasium,
+    openenv,
+    reasoning_gym,
+    scienceworld,
+    textarena,
+    textworld,
+)
 from tests.ragen_envs.peers.survey import surveyed
 from tests.ragen_envs.peers.tables import records
 
@@ -15,7 +23,8 @@ AGAIN = {
     "gem": (gem, "game:GuessTheNumber-v0-easy"),
     "reasoning_gym": (reasoning_gym, "arc_1d"),
 }
-RECORDED = {**{library: module for library, (module, _) in AGAIN.items()}, "openenv": openenv}
+WITHOUT_A_RERUN = {"openenv": openenv, "textworld": textworld, "scienceworld": scienceworld}
+RECORDED = {library: module for library, (module, _) in AGAIN.items()} | WITHOUT_A_RERUN
 
 
 @pytest.mark.parametrize("library", AGAIN)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from random import Random
 from typing import Any
 
 import gymnasium
 
+from ragen_envs.integrations import external
+from ragen_envs.integrations.external.env import SPLITS
 from ragen_envs.testing import Subject
 from tests.ragen_envs.peers import players
 
@@ -37,6 +40,20 @@ def subject(make: Callable[[], gymnasium.Env], **told: Any) -> Subject:
     if "canonical" in told:
         told["splits"] = {"train": make, "test": partial(SeedsFrom, make, TEST_FROM)}
     return Subject(make_env=make, **{"seeds": SEEDS, "split_seeds": SPLIT_SEEDS, **told})
+
+
+def adapted(id_: str, **told: Any) -> Subject:
+    """Return a subject of an id that this package plays by another one, with its own splits."""
+    return subject(
+        partial(external.make, id_),
+        splits={split: partial(external.make, id_, split) for split in SPLITS},
+        oracle=lambda env: env.unwrapped.best_actions()[0],
+        **{"answers": _legal, "seeds": (0, 1), **told},
+    )
+
+
+def _legal(env: gymnasium.Env, rng: Random) -> str:
+    return rng.choice(env.unwrapped.legal_actions or ("look",))
 
 
 def moves(form: str) -> tuple[str, ...]:
