@@ -32,7 +32,8 @@ def command_lines(page):
 
 def parsed(line):
     program, *words = shlex.split(line.partition(" > ")[0], comments=True)
-    return PARSERS[program]().parse(words)
+    parser = PARSERS[program]()
+    return parser.parse_args(words) if program == "ragen-envs" else parser.parse(words)
 
 
 LINES = [

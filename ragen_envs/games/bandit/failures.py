@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 from ragen_envs.core.failures import Failure, FailureLabeler, FinishedEpisode
 
 
 class BanditFailures(FailureLabeler):
     """Labels episodes of the two-armed bandit."""
+
+    def read_state(self, env: Any) -> Hashable:
+        # As by default, but said: estimators that compare states ask for a definition.
+        turns: int = env.turns_left
+        return turns
 
     def list_actions(self, episode: FinishedEpisode) -> Sequence[str]:
         return tuple(episode.instance.names)

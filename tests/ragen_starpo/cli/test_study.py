@@ -94,7 +94,7 @@ def test_a_mistake_has_one_line_before_anything_runs(tmp_path, laboratory, argum
 def test_a_gpu_that_is_missing_or_too_small_is_named(monkeypatch, laboratory, available, free):
     monkeypatch.setattr("torch.cuda.is_available", lambda: available)
     monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (free, free))
-    expected = "mine may need 0.2 GiB" if available else "torch finds no GPU"
+    expected = "mine may need 1.5 GiB" if available else "torch finds no GPU"
     with pytest.raises(UserError, match=expected):
         StudyCommand(studies=("mine.toml",), out="store", device="cuda").run()
     assert laboratory.calls == []

@@ -68,15 +68,12 @@ def test_a_model_that_does_not_fit_starts_no_vllm(monkeypatch):
         raise UserError("the model does not fit")
 
     config = OmegaConf.create({"transfer_queue": {}})
-    config.actor_rollout_ref = {"rollout": {"agent": {"num_workers": 1}}}
     launched = []
-    monkeypatch.setattr(train, "start_players", lambda count: [])
-    monkeypatch.setattr(train, "start_servers", lambda config: [])
     monkeypatch.setattr(verl_trainer, "check_place", refuse)
     monkeypatch.setattr(vllm_replica, "launch_early", lambda *given: launched.append(given))
     monkeypatch.setattr("transfer_queue.init", lambda settings: None)
     monkeypatch.setattr("transfer_queue.close", lambda: None)
     task = train.Task.__ray_metadata__.modified_class()
     with pytest.raises(UserError, match="does not fit"):
-        task.run(config)
+        task.run(config, [])
     assert not launched
