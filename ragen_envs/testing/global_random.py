@@ -42,7 +42,7 @@ _FAR = 0x9E3779B9
 
 
 @lru_cache(maxsize=16)
-def seeded(seed: int) -> GlobalRandom:
+def make_state(seed: int) -> GlobalRandom:
     """Return one of many states of both modules."""
     seed += _FAR
     return GlobalRandom(

@@ -18,7 +18,7 @@ from ragen_envs.testing.failure import (
     fail,
     quote,
 )
-from ragen_envs.testing.global_random import on_stage, seeded
+from ragen_envs.testing.global_random import make_state, on_stage
 from ragen_envs.testing.subject import AnyEnv, Factory, Subject, make
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ class Player:
     """
 
     def __init__(self, factory: Factory, globals_seed: int = 0, *, isolated: bool = True) -> None:
-        self._first_globals = self._globals = seeded(globals_seed)
+        self._first_globals = self._globals = make_state(globals_seed)
         self._isolated = isolated
         self.writes: list[tuple[str, tuple[str, ...]]] = []
         self.steps: list[PlayedStep] = []

@@ -123,7 +123,7 @@ class Subject:
                 "the legal actions are written as one text, an array or a set.",
                 "report a tuple of answers, or set the option 'answers'.",
             )
-        return rng.choice(legal) if legal else sampled(env, rng)
+        return rng.choice(legal) if legal else sample_action(env, rng)
 
     def tells_answers(self, info: Info) -> bool:
         """Whether the options or an `info` list well-formed responses."""
@@ -183,7 +183,7 @@ def subject_of(env: Factory | Subject, **options: Any) -> Subject:
     return Subject(make_env=env, **options)
 
 
-def sampled(env: AnyEnv, rng: Random) -> object:
+def sample_action(env: AnyEnv, rng: Random) -> object:
     """Return a sample of the action space, without a change to its generator."""
     space = copy.deepcopy(env.action_space)
     space.seed(rng.getrandbits(32))

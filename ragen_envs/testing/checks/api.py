@@ -21,10 +21,10 @@ from ragen_envs.testing.failure import (
     quote,
     shorten,
 )
-from ragen_envs.testing.global_random import borrow, seeded
+from ragen_envs.testing.global_random import borrow, make_state
 from ragen_envs.testing.hostile import HOSTILE
 from ragen_envs.testing.player import Player, finish, oracles, record
-from ragen_envs.testing.subject import Subject, make, sampled
+from ragen_envs.testing.subject import Subject, make, sample_action
 
 _ESCAPES = re.compile(r"\x1b\[\d*m")
 
@@ -86,7 +86,7 @@ def check_action_space(subject: Subject) -> None:
             player.reset(seed)
             rng = Random(f"samples {seed}")
             well_formed = player.choose(subject, rng)
-            sample = sampled(player.env, rng)
+            sample = sample_action(player.env, rng)
             seen = f"seed {seed}: "
             if not isinstance(sample, str):
                 seen += f"action_space samples a {type(sample).__name__}, not a str"
@@ -123,7 +123,7 @@ def check_close_twice(subject: Subject) -> None:
 @check
 def check_gymnasium_checker(subject: Subject) -> None:
     """Gymnasium's own `check_env` passes, and has nothing to warn of."""
-    with borrow(seeded(0)), warnings.catch_warnings():
+    with borrow(make_state(0)), warnings.catch_warnings():
         # Gymnasium warns of an id that is out of date, which says nothing of the environment.
         env = make(subject.make_env)
         while isinstance(env, gymnasium.Wrapper) and type(env).__module__.startswith("gymnasium."):
@@ -164,7 +164,7 @@ def check_hostile_text(subject: Subject) -> None:
     with Player(subject.make_env) as player:
         for seed in subject.seeds:
             player.reset(seed)
-            sample = sampled(player.env, Random(f"samples {seed}"))
+            sample = sample_action(player.env, Random(f"samples {seed}"))
             if isinstance(sample, str):  # else check_action_space fails
                 survive(player, "a sample of action_space", sample)
         for name, text in HOSTILE.items():

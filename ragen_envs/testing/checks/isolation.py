@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ragen_envs.testing.checks import check
 from ragen_envs.testing.episodes import PlayedEpisode, first_difference, freeze
 from ragen_envs.testing.failure import blaming, fail
-from ragen_envs.testing.global_random import borrow, seeded
+from ragen_envs.testing.global_random import borrow, make_state
 from ragen_envs.testing.player import Player, finish, record, replay
 from ragen_envs.testing.subject import Subject
 
@@ -126,7 +126,7 @@ def check_two_in_threads(subject: Subject) -> None:
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # so that threads take turns as often as they can
     try:
-        with borrow(seeded(0)), ThreadPoolExecutor(_THREADS) as pool:
+        with borrow(make_state(0)), ThreadPoolExecutor(_THREADS) as pool:
             running = [pool.submit(play, thread) for thread in range(_THREADS)]
             errors = [error for future in running if (error := future.exception())]
     finally:
