@@ -132,7 +132,10 @@ def planes(board: Board, numbers: bytes) -> NDArray[np.uint8]:
 def picture(board: Board, numbers: bytes, counts: Sequence[int] = ()) -> NDArray[np.uint8]:
     """Return the board in colours: a new array of shape (*board.pixels, 3), red, green and blue.
 
-    `numbers` are as in `planes`, `counts` those of the board, in the order of their signs.
+    Args:
+        board: The board.
+        numbers: The number of each square's tile, row by row.
+        counts: The board's counts, in the order of their signs.
     """
     squares: NDArray[np.uint8] = _paint(board.tiles)[_grid(board, numbers)]
     if board.counts:

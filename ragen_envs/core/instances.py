@@ -31,8 +31,11 @@ _CANDIDATES = 4096
 class RandomStream:
     """An endless sequence of random words that is a pure function of its labels.
 
-    Labels are such as the environment's name, the split and the seed. Words are squeezed from
-    SHAKE-128 over them, each preceded by its length, so that different labels never run together.
+    Words are squeezed from SHAKE-128 over the labels, each preceded by its length, so that
+    different labels never run together.
+
+    Args:
+        labels: Labels of the stream, such as the environment's name, the split and the seed.
     """
 
     __slots__ = ("_words",)
@@ -55,13 +58,21 @@ class RandomStream:
         return [word * bound >> 64 for word in islice(self._words, count)]
 
     def below(self, bound: int) -> int:
-        """Return an int in [0, bound), uniform to within bound / 2**64; bound is up to 2**32."""
+        """Return an int in [0, bound), uniform to within bound / 2**64.
+
+        Raises:
+            ValueError: Bound is not in [1, 2**32].
+        """
         if not 1 <= bound <= 1 << 32:
             raise ValueError(f"bound must be between 1 and 2**32, got {bound}")
         return next(self._words) * bound >> 64
 
     def sample(self, population: Iterable[int], count: int) -> list[int]:
-        """Return count different members in random order (a partial Fisher-Yates shuffle)."""
+        """Return count different members in random order (a partial Fisher-Yates shuffle).
+
+        Raises:
+            ValueError: The population has fewer than count members.
+        """
         pool = list(population)
         if count > len(pool):
             raise ValueError(f"cannot sample {count} of {len(pool)}")
@@ -82,31 +93,44 @@ def _blocks(digest: Callable[[int], bytes]) -> Iterator[tuple[int, ...]]:
 
 
 def content_hash(game: str, canonical: bytes) -> str:
-    """Return the 16 hex digits that name an instance, whose canonical form its images share."""
+    """Return the 16 hex digits that name an instance up to the symmetries of its game.
+
+    Args:
+        game: Name of the game, shared by all its variants.
+        canonical: Canonical form of the instance, equal for all its symmetric images.
+    """
     return hashlib.sha256(b"%s\0%s" % (game.encode(), canonical)).hexdigest()[:16]
 
 
 def partition_of(digest: str, sixteenths: int = 1) -> str:
     """Return the one part of the instance space that a content hash belongs to.
 
-    Val, test and sealed have some sixteenths each, and train has the rest. Games with few instances
-    hold more of them out, so that the held-out instances are typical.
+    Args:
+        digest: Hash in hex digits; the first one decides.
+        sixteenths: Number of sixteenths in each of val, test and sealed (instances that a
+            benchmark host derives from a secret key); the rest is train. Games with few instances
+            hold more of them out, so that the held-out instances are typical.
     """
     part = int(digest[0], 16) // sixteenths
     return ("val", "test", "sealed")[part] if part < 3 else "train"
 
 
 class Instance(Protocol):
-    """The interface of all instances.
-
-    `digest` is the content hash. `part` is train, val, test or sealed: usually `partition_of` a
-    hash of the properties that play does not change, so that different parts share no state.
-    """
+    """The interface of all instances."""
 
     @property
-    def digest(self) -> str: ...  # noqa: D102
+    def digest(self) -> str:
+        """The content hash, see `content_hash`."""
+        ...
+
     @property
-    def part(self) -> str: ...  # noqa: D102
+    def part(self) -> str:
+        """The part of the game's instances that it belongs to: train, val, test or sealed.
+
+        Usually `partition_of` a hash of the properties that play does not change, so that
+        instances of different parts share no state.
+        """
+        ...
 
 
 I = TypeVar("I", bound=Instance)  # noqa: E741

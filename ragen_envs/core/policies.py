@@ -14,7 +14,12 @@ from ragen_envs.core.tools import answer_with
 def random_answer(player: Player, stream: RandomStream) -> str:
     """Return a well-formed response with as many random legal actions as this turn may run.
 
-    ResetNeeded if no episode is running, as for `oracle_answer`.
+    Args:
+        player: Environment or other player whose turn it is.
+        stream: Random stream that chooses the actions.
+
+    Raises:
+        ResetNeeded: No episode is running.
     """
     return answer_with(player, random_actions(player, stream))
 
@@ -28,10 +33,23 @@ def random_actions(player: Player, stream: RandomStream) -> list[str]:
 
 
 def blind_answer(player: Player, script: Sequence[Sequence[str]], turn: int) -> str:
-    """Return the response of a turn, from 0, of a script, which begins again after its last one."""
+    """Return the response of a fixed script, which begins again after its last turn.
+
+    Args:
+        player: Environment or other player whose turn it is; only its response format is read.
+        script: Actions of each turn.
+        turn: Number of the turn, from 0 on.
+    """
     return answer_with(player, script[turn % len(script)])
 
 
 def oracle_answer(player: Player) -> str:
-    """Return the response of a player that knows everything but the future noise."""
+    """Return the response of a player that knows everything but the future noise.
+
+    Args:
+        player: Environment or other player whose turn it is.
+
+    Raises:
+        ResetNeeded: No episode is running.
+    """
     return answer_with(player, player.best_actions())

@@ -219,7 +219,10 @@ def format_answer(
 def instructions(example: str, response_format: AnswerFormat) -> str:
     """Return the instructions of a response format.
 
-    The example is never a legal action, so that a copy of the instructions has no effect.
+    Args:
+        example: Placeholder for the actions. It is never a legal action, so that a copy of the
+            instructions has no effect.
+        response_format: one of `ANSWER_FORMATS`.
     """
     if response_format == "tools":
         return HOW_TO_CALL

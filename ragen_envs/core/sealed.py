@@ -2,8 +2,8 @@
 
 The host publishes the key's hash before an event and the key after it, which proves that the
 instances were fixed from the start. The event's name is part of the key, so that one hash cannot
-serve two events. The key comes from the environment of the process, never from an argument:
-arguments end up in `env.spec`, in commands and in records. All functions raise `SealedKeyError`.
+serve two events. The key comes from the environment of the process,
+never from an argument: arguments end up in `env.spec`, in commands and in records.
 """
 
 from __future__ import annotations
@@ -33,13 +33,17 @@ _keys: dict[str, str] = {}
 
 
 class SealedKeyError(ValueError):
-    """A key or its event is missing or malformed; messages never hold what stands in its place."""
+    """The key is missing or malformed; the message never holds what was found in its place."""
 
 
 def new_key(event: str = "") -> str:
     """Return a fresh random key: 64 hex digits from the operating system's source.
 
-    The name of an event, of up to 80 printable ASCII characters, is appended to the digits.
+    Args:
+        event: Name of the event in ASCII, appended to the digits.
+
+    Raises:
+        SealedKeyError: The name is not 1 to 80 printable ASCII characters.
     """
     digits = secrets.token_hex(KEY_DIGITS // 2)
     if not event:
@@ -54,7 +58,11 @@ def new_key(event: str = "") -> str:
 
 
 def event_of(key: str) -> str:
-    """Return the name of the event that a key is for; it is empty where the key has none."""
+    """Return the name of the event that a key is for; it is empty where the key has none.
+
+    Raises:
+        SealedKeyError: The key is malformed.
+    """
     return _check_key(key, "the key")[KEY_DIGITS + 1 :]
 
 
@@ -62,12 +70,19 @@ def key_hash(key: str) -> str:
     """Return the 64 hex digits that commit to a key and do not give it away.
 
     They are SHA-256 over a fixed prefix and the key, whose instances are derived without it.
+
+    Raises:
+        SealedKeyError: The key is malformed.
     """
     return hashlib.sha256(_HASHED_AS + _check_key(key, "the key").encode()).hexdigest()
 
 
 def read_key_file(path: str | os.PathLike[str]) -> str:
-    """Return the key that a file holds; white space around it does not matter."""
+    """Return the key that a file holds; white space around it does not matter.
+
+    Raises:
+        SealedKeyError: The file cannot be read or holds no key.
+    """
     try:
         text = Path(path).read_text(encoding="ascii")
     except OSError as error:
@@ -81,6 +96,9 @@ def open_key() -> str:
     """Read the key from the process's environment, keep it in memory, and return its hash.
 
     A file is read once, so that no run mixes the instances of two keys if the file changes.
+
+    Raises:
+        SealedKeyError: Neither variable is set, or the key is malformed.
     """
     if key := os.environ.get(KEY_VARIABLE):
         key = _check_key(key, f"the variable {KEY_VARIABLE}")
@@ -100,7 +118,11 @@ def open_key() -> str:
 
 
 def open_drawn_key() -> str:
-    """Return the hash of the key as `open_key` does, and refuse one that can be guessed."""
+    """Return the hash of the key as `open_key` does, and refuse one that can be guessed.
+
+    Raises:
+        SealedKeyError: There is no key, or it was not drawn at random.
+    """
     hashed = open_key()
     check_drawn(_keys[hashed], "the environment")
     return hashed
@@ -125,6 +147,9 @@ def secret_of(hashed: str) -> str:
     """Return the key of a hash, which labels the streams of instances and of their noise.
 
     Environments know the hash alone, so that no copy or pickle of one carries the key.
+
+    Raises:
+        SealedKeyError: This process does not hold the key.
     """
     if hashed not in _keys and open_key() != hashed:
         raise SealedKeyError(

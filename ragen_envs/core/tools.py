@@ -44,12 +44,17 @@ _TAG = re.compile(r"</?(?:think|answer)>")
 
 
 class Caller(Player, Protocol):
-    """A player that calls functions; every `TextEnv` is one, and has its members' meaning."""
+    """A player that calls functions; every `TextEnv` is one."""
 
     @property
-    def functions(self) -> tuple[Function | TypedFunction, ...]: ...  # noqa: D102
+    def functions(self) -> tuple[Function | TypedFunction, ...]:
+        """Functions of the game; every action is a call of one."""
+        ...
+
     @property
-    def budget(self) -> Budget: ...  # noqa: D102
+    def budget(self) -> Budget:
+        """Maximum turns and actions per episode."""
+        ...
 
 
 def schemas(env: Caller) -> list[Schema]:
@@ -74,7 +79,12 @@ def answer_of(env: Caller, calls: Sequence[Call], thought: str = "") -> str:
     """Return the response, in the environment's format, for calls.
 
     The actions of several calls run in order. Unknown actions, and calls of a function that is not
-    offered now, are well-formed: the game decides their cost. Tags in the thought become blanks.
+    offered now, are well-formed: the game decides their cost.
+
+    Args:
+        env: Environment.
+        calls: Calls, at least one; exactly one if a turn runs a single action.
+        thought: Reasoning of the model, for the format "think"; its tags become blanks.
 
     Raises:
         CallError: No calls or too many, an unknown function, arguments that are not a JSON object
@@ -106,7 +116,13 @@ def read_calls(env: Caller, reader: ActionReader, answer: str) -> Parsed:
 
 
 def answer_with(player: Player, actions: Sequence[str], thought: str = "") -> str:
-    """Write actions in the player's format; "think" and "tools" have a thought before them."""
+    """Write actions as a response in the player's format, which may be "tools".
+
+    Args:
+        player: Environment or other player whose turn it is.
+        actions: Texts of the actions, in order.
+        thought: Reasoning before the actions, in the formats "think" and "tools".
+    """
     if player.response_format == "tools":
         # Only a `TextEnv` has this format.
         return as_text(calls_of(cast(Caller, player), actions), thought)
@@ -114,9 +130,14 @@ def answer_with(player: Player, actions: Sequence[str], thought: str = "") -> st
 
 
 def calls_of(env: Caller, actions: Sequence[str]) -> list[Call]:
-    """Return the calls of actions, such as those of `best_actions`, with arguments as objects.
+    """Return the calls of actions, with their arguments as objects.
 
-    A text that is not a call of any function of the game is a ValueError.
+    Args:
+        env: Environment.
+        actions: Texts of the actions, such as those of `best_actions`, in order.
+
+    Raises:
+        ValueError: A text is not a call of any function of the game.
     """
 
     def function_of(action: str) -> Function | TypedFunction:

@@ -17,24 +17,32 @@ if TYPE_CHECKING:
 
 
 class ParsedReply(Protocol):
-    """A parsed text of an opponent: whether it has the required format, and is a reply."""
+    """A parsed reply of an opponent."""
 
     @property
-    def format_is_valid(self) -> bool: ...  # noqa: D102
+    def format_is_valid(self) -> bool:
+        """Whether the text has the required format."""
+        ...
+
     @property
-    def readable(self) -> bool: ...  # noqa: D102
+    def readable(self) -> bool:
+        """Whether the text is a reply."""
+        ...
 
 
 class OpponentSeat(Player, Protocol):
-    """The opponent as a player, while the game waits for its reply.
-
-    Its `text` is the complete prompt of the opponent, which needs no memory.
-    """
+    """The opponent as a player, while the game waits for its reply."""
 
     @property
-    def response_format(self) -> ResponseFormat: ...  # noqa: D102
+    def response_format(self) -> ResponseFormat:
+        """Format of a reply."""
+        ...
+
     @property
-    def text(self) -> str: ...  # noqa: D102
+    def text(self) -> str:
+        """Complete prompt of the opponent, which needs no memory."""
+        ...
+
     def read(self, text: str, /) -> ParsedReply:
         """Parse an opponent's text. Never raises on a str."""
         ...
@@ -79,28 +87,48 @@ class TwoPlayerEnv(ABC):
 
     @abstractmethod
     def opponent_reads(self, answer: str) -> str | None:
-        """Return the opponent's prompt for a response; None if it does not reply to this one.
+        """Return the opponent's prompt for a response of the player; the episode is unchanged.
 
-        The episode is unchanged. Errors are those of `TextEnv.step`.
+        Returns:
+            The prompt, or None if the opponent does not reply to this response.
+
+        Raises:
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
         """
 
     @property
     @abstractmethod
     def seat(self) -> OpponentSeat:
-        """The opponent's seat at the latest `opponent_reads` of this turn; ValueError without."""
+        """The opponent's seat at the latest `opponent_reads` of this turn.
+
+        Raises:
+            ValueError: The opponent does not reply in this turn.
+        """
 
     @abstractmethod
     def step_with(self, answer: str, reply: str | None) -> tuple[str, float, bool, bool, Info]:
-        """Run a turn as `step` does in other games, with the opponent's text, if it replies.
+        """Run a turn as `step` does in other games, with the opponent's text in it.
 
-        A reply that is neither a str nor None is a TypeError. One that is missing, or is there
-        although the opponent does not reply, is a ValueError. The episode is then unchanged.
+        Args:
+            answer: Response of the player.
+            reply: Text of the opponent, in its format; None if it does not reply.
+
+        Raises:
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str, or the reply is neither a str nor None.
+            ValueError: The reply is missing, or there is one although the opponent does not reply;
+                the episode is unchanged.
         """
 
     @property
     @abstractmethod
     def reply_record(self) -> Mapping[str, str | bool | None]:
-        """The record of the latest reply, with the key `readable`; ValueError before the first."""
+        """The record of the latest reply, with the key `readable`.
+
+        Raises:
+            ValueError: The opponent has not replied yet in this episode.
+        """
 
     @staticmethod
     @abstractmethod

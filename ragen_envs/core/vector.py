@@ -36,10 +36,15 @@ def make(
     observation: str = "text",
     **kwargs: object,
 ) -> TextVectorEnv | SyncVectorEnv:
-    """Return a vector environment of a registered id, for `gymnasium.make_vec`.
+    """Return a vector environment of an id of the suite, for `gymnasium.make_vec`.
 
-    The observations "array" and "image" give Gymnasium's `SyncVectorEnv` of `ArrayEnv`s or
-    `ImageEnv`s. `kwargs` are arguments of the game's class, `variant` included.
+    Args:
+        env_id: Registered id, such as "ragen/Sokoban-v0".
+        num_envs: Number of environments, at least 1.
+        autoreset_mode: Autoreset mode, see `TextVectorEnv`.
+        observation: "text"; "array" or "image" for Gymnasium's `SyncVectorEnv` of `ArrayEnv`s or
+            `ImageEnv`s.
+        kwargs: Arguments of the game's class, `variant` included.
     """
     maker: Callable[[], Any] = partial(Maker(env_id), observation=observation, **kwargs)
     if observation in ("array", "image"):
@@ -226,7 +231,11 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], Array]):
             raise ClosedEnvironmentError("the vector environment is closed: make a new one")
 
     def render(self) -> tuple[Any, ...]:
-        """Return the present state of every environment, as `TextEnv.render` does."""
+        """Return the present state of every environment, as `TextEnv.render` does.
+
+        Raises:
+            ResetNeeded: `reset` has not been called.
+        """
         return tuple(env.render() for env in self.envs)
 
     def close_extras(self, **_kwargs: object) -> None:
@@ -247,7 +256,14 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], Array]):
     def call(self, name: str, *args: object, **kwargs: object) -> tuple[Any, ...]:
         """Call a method of every environment, or read an attribute, such as "best_actions".
 
-        The arguments are equal for all. "reset", "step" and "close" are a ValueError.
+        Args:
+            name: Name of the method or attribute.
+            args: Arguments of the method, equal for all environments.
+            kwargs: Keyword arguments of the method.
+
+        Raises:
+            ValueError: The name is "reset", "step" or "close".
+            AttributeError: The environments lack the attribute.
         """
         if name in ("reset", "step", "close"):
             raise ValueError(f"call {name}() of the vector environment, not of its environments")
@@ -259,7 +275,15 @@ class TextVectorEnv(VectorEnv[Observations, Sequence[str], Array]):
         return self.call(name)
 
     def set_attr(self, name: str, values: object) -> None:
-        """Set an attribute of every environment: a list or tuple of values, or one for all."""
+        """Set an attribute of every environment.
+
+        Args:
+            name: Name of the attribute.
+            values: List or tuple of one value per environment, or one value for all.
+
+        Raises:
+            ValueError: The number of values is wrong.
+        """
         values = values if isinstance(values, list | tuple) else [values] * self.num_envs
         if len(values) != self.num_envs:
             raise ValueError(f"{self.num_envs} environments need as many values, got {len(values)}")

@@ -29,7 +29,10 @@ ImageObservation = dict[str, str | NDArray[np.uint8]]
 
 
 class View(gymnasium.Env[O, A]):
-    """An environment that plays a text game and returns other observations."""
+    """An environment that plays a text game and returns other observations.
+
+    Step the text game through this environment only.
+    """
 
     def __init__(self, text_env: AnyTextEnv) -> None:
         self.text_env = text_env
@@ -118,14 +121,20 @@ class ArrayEnv(View[Any, Action]):
     ) -> tuple[ArrayObservation, float, bool, bool, Info]:
         """Take one turn, like `TextEnv.step` with the response that names its actions.
 
-        Errors are also those of `names_of`.
+        Raises:
+            ResetNeeded: No episode is running.
+            ValueError: The number of entries is wrong, or an entry is out of range.
         """
         answer = format_answer(self.names_of(action), self._form)
         _, reward, terminated, truncated, info = self.text_env.step(answer)
         return self._observe(), reward, terminated, truncated, info
 
     def names_of(self, action: Action | Sequence[int]) -> tuple[str, ...]:
-        """Return the names of a turn's actions; ValueError for wrong entries."""
+        """Return the names of a turn's actions, in order.
+
+        Raises:
+            ValueError: The number of entries is wrong, or an entry is out of range.
+        """
         numbers = action.tolist() if isinstance(action, np.ndarray) else action
         known = len(self.actions)
         if not (
@@ -139,7 +148,11 @@ class ArrayEnv(View[Any, Action]):
         return tuple([self.actions[number - 1] for number in numbers if number])
 
     def action_of(self, names: Sequence[str]) -> Action:
-        """Return the turn for names of actions; ValueError for unknown names, or too many."""
+        """Return the turn for names of actions, such as those of `best_actions`.
+
+        Raises:
+            ValueError: A name is unknown, or there are more names than a turn may have actions.
+        """
         if len(names) > self._slots:
             raise ValueError(f"a turn has at most {self._slots} actions, got {len(names)}")
         action = np.zeros(self._slots, dtype=np.int64)
@@ -150,7 +163,11 @@ class ArrayEnv(View[Any, Action]):
         return action
 
     def best_action(self) -> Action:
-        """Return the turn that the oracle would take; errors are those of `best_actions`."""
+        """Return the turn that the oracle would take.
+
+        Raises:
+            ResetNeeded: No episode is running.
+        """
         return self.action_of(self.text_env.best_actions())
 
     def _observe(self) -> ArrayObservation:
