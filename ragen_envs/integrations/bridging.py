@@ -171,10 +171,16 @@ class Episode:
         self.turns: list[Turn] = []
 
     def reset(self, seed: int, noise_seed: int = 0) -> str:
-        """Start the episode of an instance, and return its first observation.
+        """Start an episode, and return its first observation.
 
-        Environments of other packages get the option `noise_seed` unless it is 0. A seed that is
-        not an int of at least 0, or an observation that is not a str, is a ValueError.
+        Args:
+            seed: Index of the instance in the split.
+            noise_seed: Seed of the noise. Environments of other packages get the option
+                `noise_seed` unless it is 0.
+
+        Raises:
+            ValueError: A seed is not an int of at least 0, or the observation is not a str. The
+                running episode continues.
         """
         check_seed("seed", seed)
         check_seed("noise_seed", noise_seed)
@@ -189,7 +195,12 @@ class Episode:
         return observation
 
     def step(self, response: str) -> Turn:
-        """Take one response; errors are those of `check_step`."""
+        """Take one response.
+
+        Raises:
+            ResetNeeded: No episode is running.
+            TypeError: The response is not a str.
+        """
         check_step(response, self.task is not None and not self.done)
         observation, reward, terminated, truncated, self._info = self.env.step(response)
         turn = Turn(observation, float(reward), bool(terminated), bool(truncated), {})
@@ -290,7 +301,7 @@ def check_seed(name: str, value: object) -> None:
 
 
 def check_step(action: object, running: bool) -> None:
-    """Raise TypeError for a response that is not a str, ResetNeeded without a running episode."""
+    """Raise the errors of a step: a response that is not a str, or no running episode."""
     if not isinstance(action, str):
         raise TypeError(f"a response must be a str, got {type(action).__name__}")
     if not running:

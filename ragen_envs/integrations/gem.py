@@ -76,7 +76,10 @@ class GemEnv(gem.Env):  # type: ignore[misc]
         return self.episode.reset(seed, noise), self.episode.info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Take one response; errors are those of `Episode.step`."""
+        """Take one response; return observation, reward, terminated, truncated and info.
+
+        Errors are those of `Episode.step`.
+        """
         turn = self.episode.step(action)
         return turn.observation, turn.reward, turn.terminated, turn.truncated, turn.info
 

@@ -46,6 +46,12 @@ class SkyRLEnv(BaseTextEnv):  # type: ignore[misc]
             entries are ignored.
         env: The environment's id.
 
+    Attributes:
+        task: The row's task.
+        episode: The episode that is played.
+        max_turns: SkyRL's limit; None without one.
+        turns: Number of turns taken.
+
     Raises:
         ValueError: The row has no seed, or the environment rejects an entry.
     """
@@ -135,8 +141,15 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, ob
     """Yield a row for each task, of plain values.
 
     A row holds the `prompt` with the first observation, whose length SkyRL filters by, SkyRL's
-    `env_class`, and the task's fields. SkyRL's copies of a row have noise of their own, as in
-    training, or all the task's noise seed. A task that cannot be played is a ValueError.
+    `env_class`, and the task's fields.
+
+    Args:
+        tasks: Tasks, as of `ragen_envs.integrations.bridging.tasks`.
+        own_noise: Give each of SkyRL's copies of a row noise of its own, as in training. Otherwise
+            all have the task's noise seed, as in an evaluation.
+
+    Raises:
+        ValueError: A task cannot be played.
     """
     episodes: dict[tuple[str, str, str], Episode] = {}
     for task in tasks:

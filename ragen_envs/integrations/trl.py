@@ -84,6 +84,9 @@ class ToolEnvironment:
 
         An unfinished game of the suite is first played to its end with invalid responses, so that
         silence does not pay where a wrong response would cost.
+
+        Raises:
+            ValueError: No episode has started.
         """
         episode = self._current()
         while isinstance(episode.env.unwrapped, TextEnv) and not episode.done:
@@ -117,8 +120,15 @@ def environment(env: str, **options: Any) -> type[ToolEnvironment]:
     """Return a class for `environment_factory`.
 
     Its methods have the types and docstrings that TRL and transformers require of tools. If all
-    instances have the same actions, the types list them. The id, the options and the errors are
-    those of `Episode`; there is no `response_format`, since tool calls have their own.
+    instances have the same actions, the types list them.
+
+    Args:
+        env: Id in Gymnasium's registry, or MODULE:ID to import the module that registers it.
+        options: Extra arguments of the environment without `response_format`, since tool calls have
+            their own.
+
+    Raises:
+        ValueError: The id is not registered, or the environment rejects an argument.
     """
     inner = Episode(env, **options).env.unwrapped
     # A third-party environment accepts any text.
@@ -183,8 +193,12 @@ def rows(tasks: Iterable[Task], own_noise: bool = True) -> Iterator[dict[str, ob
 
     A row holds a `prompt` of one empty user message, to which TRL adds the first observation; the
     id as `environment`, by which TRL selects one of several classes; `seed`, `rollout` and `split`.
-    The tasks' response format is ignored, since tool calls have their own. TRL's copies of a row
-    have noise of their own, as in training, or all the task's noise seed, as in an evaluation.
+    The tasks' response format is ignored, since tool calls have their own.
+
+    Args:
+        tasks: Tasks, as of `ragen_envs.integrations.bridging.tasks`.
+        own_noise: Give each of TRL's copies of a row noise of its own, as in training. Otherwise
+            all have the task's noise seed, as in an evaluation.
     """
     for task in tasks:
         yield {

@@ -21,7 +21,11 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def members(name: str) -> list[str]:
-    """Return the ids of a suite, or the id itself; "full" is the suite of all ids."""
+    """Return the ids of a suite, or the id itself; "full" is the suite of all ids.
+
+    Raises:
+        ValueError: The name is neither a suite nor an id.
+    """
     variants = [(game.namespace, variant) for game in all_games() for variant in game.variants]
     chosen = [f"{space}/{one.name}" for space, one in variants if name in (*one.suites, "full")]
     if chosen:
@@ -34,9 +38,14 @@ def members(name: str) -> list[str]:
 
 
 def write_package(folder: Path, name: str) -> str:
-    """Write a project of a suite, or an id, whose wheel verifiers finds by its name; return that.
+    """Write a project whose wheel verifiers finds by its name; return that name.
 
-    A folder that is not empty, or an unknown name, is a ValueError.
+    Args:
+        folder: New folder of the project.
+        name: Name of a suite, or an id.
+
+    Raises:
+        ValueError: The folder is not empty, or the name is unknown.
     """
     ids = members(name)
     short = re.sub(r"[^a-z0-9]+", "-", name.rpartition(":")[2].lower()).removeprefix("ragen-")

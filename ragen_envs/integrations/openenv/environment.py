@@ -111,8 +111,7 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):  # t
     """A session: successive episodes of the served splits, and OpenEnv's task provider.
 
     A task is `{"id": "test-12", "split": "test", "index": 12}`, without its content; its index goes
-    to `reset`. A request that it refuses is a RefusedError; the current episode continues. A
-    FailedError is one of the environment, which the server logs.
+    to `reset`.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
@@ -140,6 +139,10 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):  # t
         `index` is the task API's name of `seed`, the instance; without both it is random. Rollouts
         of a group differ in their noise seed. `episode_id` is the episode's name in `state`, random
         by default.
+
+        Raises:
+            RefusedError: An argument is unknown or out of range. The current episode continues.
+            FailedError: The environment raised an error, which the server logs.
         """
         if self._closed:
             raise RefusedError("the session was idle and made room for another; connect again")
@@ -166,7 +169,12 @@ class TextEnvironment(Environment[TextAction, TextObservation, TextState]):  # t
         return TextObservation(text=text, info=make_text_info(episode.info))
 
     def step(self, action: TextAction, *_: object, **__: object) -> TextObservation:
-        """Take one response; a time limit is ignored, since turns are never interrupted."""
+        """Take one response; a time limit is ignored, since turns are never interrupted.
+
+        Raises:
+            RefusedError: No episode is running.
+            FailedError: The environment raised an error, which the server logs.
+        """
         if self._episode is None or self._closed:
             raise RefusedError(_NO_EPISODE)
         try:

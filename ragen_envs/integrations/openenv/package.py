@@ -36,7 +36,10 @@ def write_package(
 
     The image installs this distribution's wheel, which is copied, or without one the release, and
     the other requirements. The reward range of a step is by default the registered one of a game.
-    A folder that is not empty, the sealed split and an unknown reward range are a ValueError.
+
+    Raises:
+        ValueError: The folder is not empty, the sealed split is to be served, whose key has
+            no place in an image, or the reward range is unknown.
     """
     if "sealed" in served.sizes:
         raise ValueError("the sealed split needs the host's key, which has no place in an image")

@@ -53,8 +53,10 @@ class RemoteEnv(BridgedEnv):
         """Start an episode.
 
         The seed, drawn from `np_random` if None, and the options are sent to the server, such as
-        {"noise_seed": 1} to a server of this package. A server that is unreachable, refuses, or
-        sends no text is a `gymnasium.error.Error`.
+        {"noise_seed": 1} to a server of this package.
+
+        Raises:
+            gymnasium.error.Error: The server is unreachable, refuses, or sends no text.
         """
         super().reset(seed=seed)
         number = int(self.np_random.integers(ENDLESS)) if seed is None else int(seed)
@@ -64,7 +66,10 @@ class RemoteEnv(BridgedEnv):
         return self._read(result.observation)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Send one response, see `sendable`; errors are those of `Episode.step` and of `reset`."""
+        """Send one response; a lone surrogate, which UTF-8 cannot encode, is sent as "?".
+
+        Errors are those of `Episode.step` and of `reset`.
+        """
         check_step(action, self._running)
         result = self._step(action)
         self._responses.append(action)

@@ -138,7 +138,11 @@ class Limits:
 
 
 def hosts_of(host: str, allowed: Sequence[str]) -> tuple[str, ...]:
-    """Return the host names that a server accepts, with the allowed ones; "*" stands for any."""
+    """Return the host names that a server accepts, with the allowed ones; "*" stands for any.
+
+    Raises:
+        ValueError: It listens on all addresses of the machine, but no name is allowed.
+    """
     names = (*LOOPBACK, *allowed)
     try:
         address = ipaddress.ip_address(host)

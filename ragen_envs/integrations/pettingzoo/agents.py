@@ -92,7 +92,11 @@ class MultiAgentBase:
         return self._env
 
     def render(self) -> str | None:
-        """Return the current state as text in mode "ansi", else None."""
+        """Return the current state as text in mode "ansi", else None.
+
+        Raises:
+            ResetNeeded: No episode has started.
+        """
         state: str | None = self._env.render()
         return state
 

@@ -39,8 +39,12 @@ def aec_env(
 
     The id is one of `ragen_envs.IDS`, or that of an installed game; `agents` their number or names.
     The mode is "shared" for one game whose turns the agents take in rotation, "duel" for a copy of
-    the same instance each, see `DuelEnv`. `render_mode` is None or "ansi". Invalid arguments are a
-    ValueError, or a TypeError for `agents` of another type.
+    the same instance each, see `DuelEnv`. `render_mode` is None or "ansi".
+
+    Raises:
+        ValueError: An argument is invalid, the game or the mode does not allow the number of
+            agents, or a name occurs twice.
+        TypeError: `agents` is neither an int nor a sequence of str.
     """
     env, names = _text_env(id, mode, split, response_format, render_mode), agent_names(agents)
     return OrderCheck(

@@ -155,7 +155,12 @@ def questions_env(
 
 
 def rule_answer(env: AECEnv[str, Observation, str]) -> str:
-    """Return the rule's reply to the question; ResetNeeded or ValueError without a question."""
+    """Return the rule's reply to the question, in the response format.
+
+    Raises:
+        ResetNeeded: No episode is running.
+        ValueError: It is the asker's turn.
+    """
     bare = env.unwrapped
     if not bare.agents or not bare.text_env(ANSWERER).legal_actions:
         raise ResetNeeded("the episode is over or never began: call reset() first")

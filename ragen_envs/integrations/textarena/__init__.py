@@ -68,10 +68,17 @@ for _id in all_ids():
 
 
 def pettingzoo_env(env_id: str, num_players: int = 2, **options: object) -> "TextArenaAEC":
-    """Return a TextArena game, such as "TicTacToe-v0", as a PettingZoo AEC environment.
+    """Return a TextArena game as a PettingZoo AEC environment.
 
-    Each game has its own limits of players. The options are arguments of its constructor, such as
-    `num_rounds`. Errors are those of `TextArenaEnv`.
+    Args:
+        env_id: Id in TextArena's registry, such as "TicTacToe-v0".
+        num_players: Number of players; each game has its own limits.
+        options: Arguments of the game's constructor, such as `num_rounds`.
+
+    Raises:
+        ImportError: PettingZoo is not installed.
+        ValueError: TextArena does not know the id.
+        gymnasium.error.Error: TextArena cannot make the game on this machine.
     """
     with extras.required("pettingzoo_env", "pettingzoo", "textarena"):
         from ragen_envs.integrations.textarena.aec import TextArenaAEC

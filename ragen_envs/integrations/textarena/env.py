@@ -57,9 +57,10 @@ class TextArenaEnv(gymnasium.Env[str, str]):
         self._running = False
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[str, Info]:
-        """Start an episode without options.
+        """Start an episode; the options must be empty.
 
-        The seed, drawn from `np_random` if None, determines the instance and the game's luck.
+        The seed, drawn from `np_random` if None, determines the instance and the game's luck. One
+        that is not a non-negative int raises `gymnasium.error.Error`.
         """
         if options:
             raise ValueError(

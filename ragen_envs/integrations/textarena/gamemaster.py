@@ -112,10 +112,16 @@ def make_with(gamemaster: object, env_id: str, options: Mapping[str, object]) ->
 
 
 def rule_gamemaster(text: str) -> str:
-    """Return "Yes", "No" or "I don't know", the answer of `ragen/TwentyQuestions-v0`.
+    """Return the answer of `ragen/TwentyQuestions-v0` in TextArena's words.
 
-    The text is TextArena's request to the gamemaster of its Twenty Questions. A ValueError for any
-    other text, or for an unknown word.
+    Args:
+        text: TextArena's request to the gamemaster of its Twenty Questions.
+
+    Returns:
+        "Yes", "No" or "I don't know".
+
+    Raises:
+        ValueError: It is not such a request, or the word is unknown.
     """
     request = _REQUEST.fullmatch(text)
     if request is None:
