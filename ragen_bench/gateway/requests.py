@@ -19,10 +19,17 @@ NoiseSeed = Annotated[int, Strict(), Field(ge=0, lt=SAMPLES_A_SEED)]
 
 
 class PlayRequest(BaseModel):
-    """One episode to play through a base URL, with `api_key` for it and for `reward_url`.
+    """One episode to play through a base URL.
 
-    By default the noise seed is the smallest one that no episode of the instance has, or that of
-    the id's episode that failed; `id`, which counts once, is `reward_url`, or new.
+    Attributes:
+        instance: Index of the instance.
+        base_url: URL of a server with OpenAI's protocol.
+        model: Name of the model there.
+        api_key: Key of that server, and of `reward_url`.
+        noise_seed: Seed of the noise; by default the smallest one that no episode of the instance
+            has, or that of the id's episode that failed.
+        id: Name of the episode, which counts once; by default `reward_url`, or a new one.
+        reward_url: URL to post the reward to.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

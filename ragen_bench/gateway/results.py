@@ -29,9 +29,20 @@ _POST_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Result:
-    """One ended episode, in ATIF in `trajectory`; its id, which the client chose, counts once.
+    """One episode.
 
-    `reward` is the sum of the rewards, None if the episode was given up for the reason `error`.
+    Attributes:
+        id: Name that the client chose; an id counts once.
+        env: Environment.
+        split: Split of the instance.
+        instance: Index of the instance in the split.
+        noise_seed: Seed of the noise.
+        outcome: End of the episode, as in the record of a run.
+        reward: Sum of the rewards; None if the episode was given up.
+        success: Success of the player; None if the game does not report it.
+        turns: Number of responses.
+        error: Reason for giving the episode up, or "".
+        trajectory: The conversation in ATIF.
     """
 
     id: str
@@ -166,7 +177,11 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def post_reward(result: Result, url: str, key: str) -> None:
-    """Post the reward of a finished episode as an event of Agent Lightning, or raise UserError."""
+    """Post the reward of a finished episode as an event of Agent Lightning.
+
+    Raises:
+        UserError: The server did not take the event.
+    """
     event = {
         "event_type": "reward",
         "data": {"value": result.reward, "source": "ragen-bench", **vars(result)},

@@ -21,7 +21,19 @@ _SPLITS: tuple[Split, ...] = ("train", "val", "test")
 
 @dataclass(frozen=True, kw_only=True)
 class GatewaySettings:
-    """Settings of all episodes, see `ragen-bench gateway --help`."""
+    """Settings of all episodes.
+
+    Attributes:
+        env: Full id of the environment.
+        split: Split of the instances.
+        out: File of the results.
+        response_format: Format of the responses.
+        temperature: Sampling temperature.
+        max_tokens: Maximum tokens of a response.
+        timeout: Seconds until a silent endpoint or client ends its episode.
+        retries: Retries of a failed request to an endpoint.
+        post: URL to post rewards to where a request names none; "" for none.
+    """
 
     env: str
     split: Split = "train"
@@ -114,7 +126,11 @@ class Table:
             self._next_noise[task.index] = min(self._next_noise[task.index], task.sample)
 
     def deliver(self, result: Result, url: str = "", key: str = "") -> bool:
-        """Post the reward of a finished episode, unless it was posted; return whether it is."""
+        """Post the reward of a finished episode, unless it was posted; return whether it is.
+
+        Raises:
+            UserError: It could not be posted.
+        """
         url = url or self.settings.post
         if url and result.is_finished and not self.results.is_posted(result.id):
             post_reward(result, url, key)

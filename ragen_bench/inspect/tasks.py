@@ -1,4 +1,7 @@
-"""Inspect tasks: one for each suite, and one for any environments."""
+"""Inspect tasks: one for each suite, and one for any environments.
+
+`inspect list tasks` reads this file without running it, so each task is a function with `@task`.
+"""
 
 from __future__ import annotations
 
@@ -25,30 +28,75 @@ from ragen_envs.core.sealed import SealedKeyError, open_drawn_key
 T = TypeVar("T")
 
 
-def _make_suite_task(suite: str, about: str) -> Callable[..., Task]:
-    """Return the task of a suite."""
+@task
+def quick(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
+) -> Task:
+    """Bandit, Sokoban and FrozenLake in a few minutes.
 
-    def make(
-        split: str = Default.split,
-        limit: int | None = Default.limit,
-        samples: int = Default.samples,
-        format: str | None = Default.format,
-        history: str | int = Default.history,
-        seed: int = Default.seed,
-        *,
-        thinking_marks: str | None = Default.thinking_marks,
-    ) -> Task:
-        return _task(locals(), suite=suite)
-
-    make.__doc__ = f"{about}; see `envs` for the arguments."
-    made: Callable[..., Task] = task(name=suite)(make)
-    return made
+    Args:
+        split: Split of the instances: "train", "val", "test" or "sealed".
+        limit: Maximum number of instances of each environment; None for all.
+        samples: Number of episodes on each instance, with different noise; Inspect's epochs.
+        format: Response format: "think", "answer" or "plain"; None for "think".
+        history: Past turns in the prompt: "full", "none" or a number.
+        seed: Seed of the environments' noise.
+        thinking_marks: Marks of the model's thoughts, a name or "OPEN CLOSE"; None for
+            `<think>` and `</think>`.
+    """
+    return _task(locals(), suite="quick")
 
 
-quick = _make_suite_task("quick", "Bandit, Sokoban and FrozenLake in a few minutes")
-core = _make_suite_task("core", "The families of the RAGEN paper, all held-out instances")
-core_2 = _make_suite_task("core-2", "One environment of each of ten families")
-full = _make_suite_task("full", "Every environment, all held-out instances")
+@task
+def core(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
+) -> Task:
+    """The families of the RAGEN paper, all held-out instances; see `quick` for the arguments."""
+    return _task(locals(), suite="core")
+
+
+@task(name="core-2")
+def core_2(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
+) -> Task:
+    """One environment of each of ten families; see `quick` for the arguments."""
+    return _task(locals(), suite="core-2")
+
+
+@task
+def full(
+    split: str = Default.split,
+    limit: int | None = Default.limit,
+    samples: int = Default.samples,
+    format: str | None = Default.format,
+    history: str | int = Default.history,
+    seed: int = Default.seed,
+    *,
+    thinking_marks: str | None = Default.thinking_marks,
+) -> Task:
+    """Every environment, all held-out instances; see `quick` for the arguments."""
+    return _task(locals(), suite="full")
 
 
 @task
@@ -63,19 +111,17 @@ def envs(
     *,
     thinking_marks: str | None = Default.thinking_marks,
 ) -> Task:
-    """Environments by their ids.
+    """Environments by their ids; see `quick` for the other arguments.
 
     Args:
         env: One or more ids; MODULE:ID imports the module that registers it.
-        split: Split of the instances: "train", "val", "test" or "sealed".
-        limit: Maximum number of instances of each environment; None for all.
-        samples: Number of episodes on each instance, with different noise; Inspect's epochs.
-        format: Response format: "think", "answer" or "plain"; None for "think", or for the
-            environments' own format.
-        history: Past turns in the prompt: "full", "none" or a number.
-        seed: Seed of the environments' noise.
-        thinking_marks: Marks of the model's thoughts, a name or "OPEN CLOSE"; None for
-            `<think>` and `</think>`.
+        split: See `quick`.
+        limit: See `quick`.
+        samples: See `quick`.
+        format: See `quick`; None for the environments' own format.
+        history: See `quick`.
+        seed: See `quick`.
+        thinking_marks: See `quick`.
     """
     if not env:
         raise PrerequisiteError("env is empty; name one or several environments")

@@ -16,7 +16,14 @@ _FIFTHS = 5
 
 
 class Bucket(NamedTuple):
-    """Instances of similar difficulty, with the range of it as a label, such as "3" or "4-6"."""
+    """Instances of similar difficulty.
+
+    Attributes:
+        label: Range of the measure, such as "3" or "4-6".
+        instances: Number of instances.
+        episodes: Number of episodes on all of them.
+        success: Success rate.
+    """
 
     label: str
     instances: int
@@ -27,12 +34,19 @@ class Bucket(NamedTuple):
 def success_by_difficulty(
     episodes: Iterable[EpisodeRecord], measure: Literal["optimal_length", "ceiling"]
 ) -> list[Bucket]:
-    """Return success by the difficulty of instances, in at most six buckets in order.
+    """Return success by the difficulty of instances, in at most six buckets.
 
     Each length is a bucket. If there are more than six lengths, neighbours share buckets of about
     equally many instances. Optimal scores fall into fifths of [0, 1]; a fifth includes its upper
     end. The buckets depend only on the instances, so two models on the same ones have the same.
-    Episodes without the measure are skipped.
+
+    Args:
+        episodes: Episodes of one environment.
+        measure: "optimal_length", moves of a shortest solution, or "ceiling", the best player's
+            expected score.
+
+    Returns:
+        The non-empty buckets, in the order of the measure. Episodes without it are skipped.
     """
     known = [(getattr(episode, measure), episode) for episode in episodes]
     known = [(difficulty, episode) for difficulty, episode in known if difficulty is not None]
@@ -66,6 +80,9 @@ def success_by_turns(episodes: Sequence[EpisodeRecord]) -> list[Estimate]:
 
     It is the score of the same responses under a lower limit. A player that is given such a limit
     may play differently.
+
+    Args:
+        episodes: Episodes of one environment.
     """
     longest = max((len(episode.turns) for episode in episodes), default=0)
     return [mean_estimate(_successes(episodes, turns)) for turns in range(1, longest + 1)]

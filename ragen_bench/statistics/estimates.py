@@ -32,10 +32,13 @@ class Estimate(NamedTuple):
 
 
 def normalise(score: float, floor: float, ceiling: float) -> float | None:
-    """Return a score relative to the random baseline (0) and the optimal score (1), unclipped.
+    """Return a score relative to the random baseline (0) and the optimal score (1).
 
-    The result is None where the optimal score is not above the baseline. On a few hard instances, a
-    random player's luck can reach the best player's expectation.
+    The result is not clipped: a model can do worse than random.
+
+    Returns:
+        The normalised score, or None where the optimal score is not above the baseline. On a few
+        hard instances, a random player's luck can reach the best player's expectation.
     """
     if ceiling <= floor:
         return None
@@ -50,7 +53,15 @@ def mean(values: Sequence[float]) -> float:
 def mean_estimate(
     clusters: Sequence[Sequence[float]], by_person: Sequence[Sequence[float]] = ()
 ) -> Estimate:
-    """Return the mean of values between 0 and 1 and its interval, see `mean_interval`."""
+    """Return the mean of values between 0 and 1 and its interval, see `mean_interval`.
+
+    Args:
+        clusters: Values by instance.
+        by_person: The same values by person, where people played.
+
+    Raises:
+        ValueError: if no cluster is given, one is empty, or a value outside [0, 1].
+    """
     interval = mean_interval(clusters, by_person=by_person)
     return Estimate(mean([value for cluster in clusters for value in cluster]), interval)
 
@@ -66,6 +77,9 @@ def mean_of(estimates: Sequence[Estimate], *, dependent: bool = False) -> Estima
 
     Source: Zou, Huang and Zhang 2009, A note on confidence interval estimation for a linear
     function of binomial proportions (Computational Statistics and Data Analysis 53).
+
+    Raises:
+        ValueError: if there is no estimate.
     """
     if not estimates:
         raise ValueError("no estimate to take the mean of")
@@ -81,9 +95,20 @@ def mean_of(estimates: Sequence[Estimate], *, dependent: bool = False) -> Estima
 def pass_at_k(episodes: int, solved: int, k: int) -> float | None:
     """Return the probability that at least one of k episodes on an instance solves it.
 
-    Unbiased: the fraction of all sets of k episodes that contain a solved one. It is None for fewer
-    than k episodes. Source: Chen et al. 2021, Evaluating large language models trained on code
+    Unbiased: the fraction of all sets of k episodes that contain a solved one.
+    Source: Chen et al. 2021, Evaluating large language models trained on code
     (arXiv 2107.03374), section 2.1.
+
+    Args:
+        episodes: Number of episodes on the instance.
+        solved: Number of solved ones.
+        k: Size of the sets, at least 1.
+
+    Returns:
+        The estimate; None for fewer than k episodes.
+
+    Raises:
+        ValueError: if `solved` exceeds `episodes`, or k is below 1.
     """
     all_fail = _fraction_of_sets(episodes, episodes - solved, k)
     return None if all_fail is None else 1 - all_fail
@@ -92,16 +117,27 @@ def pass_at_k(episodes: int, solved: int, k: int) -> float | None:
 def pass_hat_k(episodes: int, solved: int, k: int) -> float | None:
     """Return the probability that all of k episodes on an instance solve it, pass^k.
 
-    Unbiased: the fraction of all sets of k episodes that are all solved; see `pass_at_k`.
-    Source: Yao et al. 2024, tau-bench (arXiv 2406.12045).
+    Unbiased: the fraction of all sets of k episodes that are all solved.
+    Source: Yao et al. 2024, tau-bench (arXiv 2406.12045). Arguments, result and errors are those of
+    `pass_at_k`.
     """
     return _fraction_of_sets(episodes, solved, k)
 
 
 def mean_at_k(values: Sequence[float], k: int) -> float | None:
-    """Return the expected mean of k of an instance's values, mean@k; None for fewer values.
+    """Return the expected mean of k of an instance's values, mean@k.
 
     It is the mean of all values, since drawing k at random does not change the expectation.
+
+    Args:
+        values: Scores of the instance's episodes.
+        k: Number of values, at least 1.
+
+    Returns:
+        The mean; None for fewer than k values.
+
+    Raises:
+        ValueError: if k is below 1.
     """
     if k < 1:
         raise ValueError(f"k is at least 1, got {k}")
@@ -109,10 +145,14 @@ def mean_at_k(values: Sequence[float], k: int) -> float | None:
 
 
 def mean_over_instances(values: Sequence[float | None]) -> Estimate | None:
-    """Return the mean of a metric over instances, each with a value between 0 and 1.
+    """Return the mean of a metric over instances, with its interval.
 
-    It is None without instances, or if one value is undefined: skipping such an instance would
-    change the metric.
+    Args:
+        values: One value between 0 and 1 per instance.
+
+    Returns:
+        The estimate; None without instances, or if one value is undefined. Skipping such an
+        instance would change the metric.
     """
     defined = [[value] for value in values if value is not None]
     return mean_estimate(defined) if defined and len(defined) == len(values) else None

@@ -32,6 +32,14 @@ def wilson(successes: int, trials: int, level: float = LEVEL) -> Interval:
 
     Its coverage equals the level on average over proportions, not for each one.
     Source: Wilson 1927, Probable inference, the law of succession, and statistical inference.
+
+    Args:
+        successes: Number of successes.
+        trials: Number of trials, at least 1.
+        level: Confidence level, in (0, 1).
+
+    Raises:
+        ValueError: if there is no trial, more successes than trials, or a level outside (0, 1).
     """
     _check_proportion(successes, trials)
     low, high = _score_interval(successes / trials, trials, level)
@@ -82,6 +90,14 @@ def clustered_bootstrap(
 
     Source: Miller 2024, Adding error bars to evals (arXiv 2411.00640), on questions that are
     sampled several times; here a cluster is the samples of one instance.
+
+    Args:
+        clusters: Values by instance.
+        seed: Seed of the resampling.
+        level: Confidence level, in (0, 1).
+
+    Raises:
+        ValueError: if no cluster is given, one is empty, or the level is outside (0, 1).
     """
     if not clusters or not all(clusters):
         raise ValueError("every cluster needs at least one value")
@@ -101,6 +117,16 @@ def equal_values_interval(
     Resampling shows no spread, and a width of 0 would claim certainty. Wilson's interval for 0 of n
     bounds the fraction of instances that could differ, at worst by the whole scale. For 0/1 values,
     the result is Wilson's interval of 0 of n or n of n.
+
+    Args:
+        value: Value of every instance.
+        instances: Number of instances.
+        lowest: Minimum possible value.
+        highest: Maximum possible value.
+        level: Confidence level, in (0, 1).
+
+    Raises:
+        ValueError: if there is no instance, or the value or the level is out of range.
     """
     if not lowest <= value <= highest:
         raise ValueError(f"{value} is not between {lowest} and {highest}")
@@ -111,7 +137,11 @@ def equal_values_interval(
 def resampled_interval(
     clusters: Sequence[Sequence[float]], lowest: float, highest: float, level: float = LEVEL
 ) -> Interval:
-    """Return `clustered_bootstrap`, or `equal_values_interval` if all cluster means are equal."""
+    """Return `clustered_bootstrap`, or `equal_values_interval` if all cluster means are equal.
+
+    Raises:
+        ValueError: if no cluster is given, one is empty, or a value or the level is out of range.
+    """
     _check(clusters, lowest, highest)
     means = [sum_in_order(cluster) / len(cluster) for cluster in clusters]
     if max(means) - min(means) < _ROUNDING:
@@ -122,13 +152,17 @@ def resampled_interval(
 def people_interval(
     by_person: Sequence[Sequence[float]], bounds: Interval | None = (0.0, 1.0), level: float = LEVEL
 ) -> Interval:
-    """Return the interval of the mean of all values, for other people like these, at least two.
+    """Return the interval of the mean of all values, for other people like these.
 
     The standard error is that of a mean over clusters, and the critical value is Student's with one
     degree of freedom less than people, so that few people give a wide interval. People of equal
-    means have `equal_values_interval`. Without `bounds`, values have no limits. Source: Cameron and
-    Miller 2015, A practitioner's guide to cluster-robust inference (Journal of Human Resources 50),
-    section VI.
+    means have `equal_values_interval`. Source: Cameron and Miller 2015, A practitioner's guide to
+    cluster-robust inference (Journal of Human Resources 50), section VI.
+
+    Args:
+        by_person: Values of each person, at least two people with one value each.
+        bounds: Minimum and maximum possible value; None for values without bounds.
+        level: Confidence level, in (0, 1).
     """
     people = len(by_person)
     count = sum(map(len, by_person))
@@ -186,6 +220,14 @@ def mean_interval(
     Wilson's interval for one 0/1 value per instance, else `resampled_interval`. Where few instances
     differ from 0, or few from 1, resampling understates their number. The interval is then widened
     to include `clustered_wilson`, and with several people to include `people_interval`.
+
+    Args:
+        clusters: Successes or scores by instance.
+        level: Confidence level, in (0, 1).
+        by_person: The same values by person, where people played.
+
+    Raises:
+        ValueError: if no cluster is given, one is empty, or a value or level out of range.
     """
     return widen(_interval_over_instances(clusters, level), by_person, level=level)
 

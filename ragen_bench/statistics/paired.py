@@ -12,10 +12,15 @@ from ragen_bench.statistics.intervals import clustered_bootstrap, resampled_inte
 
 
 class Paired(NamedTuple):
-    """A comparison of two runs on the same instances: means, their difference, and who was ahead.
+    """A comparison of two runs on the same instances.
 
-    The numbers of instances on which a run did better are None where the numbers of values per
-    instance differ: a mean of many values is above 0 more often than one value.
+    Attributes:
+        a: Mean of the first run over instances.
+        b: Mean of the second run.
+        difference: a - b, with its interval.
+        a_ahead: Number of instances on which the first run did better. None where the numbers of
+            values per instance differ: a mean of many values is above 0 more often than one value.
+        b_ahead: Number of instances on which the second run did better, or None.
     """
 
     a: float
@@ -28,15 +33,23 @@ class Paired(NamedTuple):
 def compare_paired(
     a: Sequence[Sequence[float]], b: Sequence[Sequence[float]], *, bounded: bool = True
 ) -> Paired:
-    """Compare two runs instance by instance, whose values are in the same order of instances.
+    """Compare two runs instance by instance.
 
-    The samples of an instance are averaged first. The interval is the percentile bootstrap over the
-    differences of instances, see `resampled_interval`. Values without bounds, such as returns, are
-    not `bounded`: equal differences then have an interval of width 0.
+    The samples of an instance are averaged first. The interval is the percentile bootstrap over
+    the differences of instances, see `resampled_interval`.
 
     Source: Miller 2024, Adding error bars to evals (arXiv 2411.00640), on paired differences; the
     counts are those of McNemar 1947, Note on the sampling error of the difference between
     correlated proportions or percentages.
+
+    Args:
+        a: Values of the first run by instance, between 0 and 1.
+        b: Values of the second run, for the same instances in the same order.
+        bounded: False for values without bounds, such as returns. Equal differences then have an
+            interval of width 0.
+
+    Raises:
+        ValueError: if there is no instance, an instance without a value, or the numbers differ.
     """
     if not a or not all(a) or not all(b):
         raise ValueError("every instance needs at least one value in each run")
@@ -61,9 +74,17 @@ def count_higher_and_lower(
     """Count the paired episodes in which a score is higher, and those in which it is lower.
 
     A score in [0, 1] becomes a success with that probability, drawn once for both of a pair. The
-    counts then test the means of graded scores; 0/1 scores are unchanged. Tests of one family need
-    different seeds, since the level of the test holds over the draws. Source: Schlag 2008, A new
-    method for constructing exact tests without making any assumptions.
+    counts then test the means of graded scores; 0/1 scores are unchanged. Source: Schlag 2008, A
+    new method for constructing exact tests without making any assumptions.
+
+    Args:
+        scores: Scores of one player, in [0, 1].
+        others: Scores of the other player in the same episodes.
+        seed: Seed of the draws. Tests of one family need different seeds, since the level of the
+            test holds over the draws.
+
+    Raises:
+        ValueError: if the numbers of scores differ, or a score is outside [0, 1].
     """
     if len(scores) != len(others):
         raise ValueError(f"{len(scores)} scores do not pair with {len(others)}")
@@ -76,10 +97,14 @@ def count_higher_and_lower(
 
 
 def mcnemar_p(higher: int, lower: int) -> float:
-    """Return the one-sided p-value of McNemar's exact test for numbers of differing pairs.
+    """Return the one-sided p-value of McNemar's exact test.
 
-    Under equal players, the higher ones among them are binomial with probability 1/2.
+    Under equal players, the higher ones among differing pairs are binomial with probability 1/2.
     The test is exact for independent, identically distributed pairs.
+
+    Args:
+        higher: Number of pairs in which the player did better.
+        lower: Number of pairs in which the player did worse.
     """
     pairs = higher + lower
     ways = way = 1  # to choose all of them

@@ -64,6 +64,9 @@ def measure_spread(instances: Sequence[Sequence[float]]) -> Spread:
 
     The variance within instances is that of their samples. With one sample per instance it is
     unknown. All variance then counts as between instances, so that no gain from samples is claimed.
+
+    Raises:
+        ValueError: if there are fewer than two instances, or one without a value.
     """
     if len(instances) < 2 or not all(instances):
         raise ValueError("two instances are needed, each with a value")
@@ -109,9 +112,10 @@ def instances_needed(difference: float, spreads: Sequence[Spread], samples: int)
 
 
 def detectable_from(interval: Interval) -> float | None:
-    """Return the distance from 0 that a comparison detects with 80 % power, by its 95 % interval.
+    """Return the difference that a comparison detects with 80 % power, by its 95 % interval.
 
-    It is None for an interval of width 0, which shows no spread.
+    Returns:
+        The distance from 0; None for an interval of width 0, which shows no spread.
     """
     low, high = interval
     return _DETECTABLE * (high - low) / _WIDTH if high > low else None
@@ -120,7 +124,11 @@ def detectable_from(interval: Interval) -> float | None:
 def detectable_between(interval: Interval) -> float | None:
     """Return the detectable distance to another value of the same spread on other instances.
 
-    It is None for an interval of width 0.
+    Args:
+        interval: 95 % interval of one value.
+
+    Returns:
+        The distance; None for an interval of width 0.
     """
     distance = detectable_from(interval)
     return None if distance is None else sqrt(2) * distance

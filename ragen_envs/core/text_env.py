@@ -190,7 +190,10 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         return observation, self.build_info()
 
     def step(self, action: str) -> tuple[str, float, bool, bool, Info]:
-        """Take one response, any str: run its valid actions in order, within the budget.
+        """Take one response: run its valid actions in order, within the budget.
+
+        Args:
+            action: Whole response, any str.
 
         Returns:
             Observation, reward, terminated (the rules ended the episode), truncated (the budget
@@ -205,7 +208,14 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         return observation, reward, terminated, truncated, self.build_info()
 
     def render(self) -> Any:
-        """Return the current state: a text in mode "ansi", a `picture` in mode "rgb_array"."""
+        """Return the current state: as text in mode "ansi", as a picture in mode "rgb_array".
+
+        Returns:
+            A str, a uint8 array of shape (height, width, 3) in pixels, or None without a mode.
+
+        Raises:
+            ResetNeeded: `reset` has not been called.
+        """
         if self.render_mode is None:
             return None
         if self.instance is None:
@@ -324,14 +334,22 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
     # The player's view, which changes nothing.
 
     def best_actions(self) -> tuple[str, ...]:
-        """Return the actions that the oracle takes; ResetNeeded if no episode is running."""
+        """Return the actions that the oracle takes in this turn.
+
+        Raises:
+            ResetNeeded: No episode is running.
+        """
         self._need_running()
         return self.find_best_actions()
 
     def read(self, answer: str) -> tuple[Parsed, tuple[str, ...]]:
-        """Parse a response for this turn, and return that and the names of its known actions.
+        """Parse a response for this turn, without a change to the episode.
 
-        The episode is unchanged. ResetNeeded if none is running.
+        Returns:
+            The parsed response, and the names of its known actions.
+
+        Raises:
+            ResetNeeded: No episode is running.
         """
         self._need_running()
         parsed = self._parse(answer)
@@ -358,9 +376,11 @@ class TextEnv(TextGame[V, I], gymnasium.Env[str, str]):
         return self.budget.max_turns - self.turn
 
     def picture(self) -> NDArray[np.uint8]:
-        """Return the current board in colours, a uint8 array of shape (height, width, 3) in pixels.
+        """Return the current board in colours, of shape (height, width, 3) in pixels.
 
-        ResetNeeded before the first `reset`, ValueError for a game that has no board.
+        Raises:
+            ResetNeeded: `reset` has not been called.
+            ValueError: The game has no board.
         """
         if self.instance is None:
             raise ResetNeeded("call reset() before picture()")

@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from inspect_ai import list_tasks
 from inspect_ai._util.error import PrerequisiteError
 
-from ragen_bench.inspect import core, core_2, envs, full, quick
+from ragen_bench.inspect import core, core_2, envs, full, quick, tasks
 from ragen_bench.suites import SUITES
 
 
@@ -79,3 +81,8 @@ def test_the_harness_does_without_it_and_a_missing_package_is_named_in_one_line(
         "this needs inspect_ai: in a checkout pip install '.[inspect]' "
         "(after the first release: pip install 'ragen-bench[inspect]')"
     )
+
+
+def test_inspect_lists_the_tasks():
+    found = list_tasks(tasks.__file__, root_dir=Path(tasks.__file__).parent)
+    assert {one.name for one in found} == {*SUITES, "envs"}
