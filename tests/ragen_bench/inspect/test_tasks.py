@@ -84,5 +84,6 @@ def test_the_harness_does_without_it_and_a_missing_package_is_named_in_one_line(
 
 
 def test_inspect_lists_the_tasks():
-    found = list_tasks(tasks.__file__, root_dir=Path(tasks.__file__).parent)
+    file = Path(tasks.__file__)
+    found = list_tasks(file.name, root_dir=file.parent)
     assert {one.name for one in found} == {*SUITES, "envs"}
