@@ -10,11 +10,11 @@ from transformers import AutoTokenizer
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.frozen_lake.rules import Slip
 from ragen_envs.games.mastermind.rules import all_codes
-from ragen_starpo.laboratory.boards import JOINED, MOVE, BoardGame
-from ragen_starpo.laboratory.game import CLOSE, END, OPEN, PAD
 from ragen_starpo.laboratory.games import find_game, find_slip
-from ragen_starpo.laboratory.lake import LakeGame
-from ragen_starpo.laboratory.sokoban import SokobanGame
+from ragen_starpo.laboratory.games.boards import JOINED, MOVE, BoardGame
+from ragen_starpo.laboratory.games.game import CLOSE, END, OPEN, PAD
+from ragen_starpo.laboratory.games.lake import LakeGame
+from ragen_starpo.laboratory.games.sokoban import SokobanGame
 from ragen_starpo.studies.definition import GAMES, Task, list_studies, read_study
 
 BATCH = 40

@@ -13,7 +13,7 @@ from ragen_envs.games.frozen_lake.rules import Slip
 from ragen_starpo.algorithms.aggregation import mini_batches
 from ragen_starpo.engine.worker import Critic, Policy, Reference
 from ragen_starpo.iteration import update_models
-from ragen_starpo.laboratory.lake import LakeGame
+from ragen_starpo.laboratory.games.lake import LakeGame
 from ragen_starpo.laboratory.learning import Learner, keep_groups
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, play

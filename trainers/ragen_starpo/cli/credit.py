@@ -12,7 +12,7 @@ from ragen_bench.command_line import Argument, Command, Option
 from ragen_bench.errors import UserError
 
 if TYPE_CHECKING:
-    from ragen_starpo.laboratory.policies import Policy
+    from ragen_starpo.credit.policies import Policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,8 @@ class Credit(JsonOptions, Command):
         import torch
 
         from ragen_bench.terminal.console import plain_console
-        from ragen_starpo.laboratory.credit import Size, compare_estimators
-        from ragen_starpo.laboratory.credit_page import make_rows, write_page
+        from ragen_starpo.credit.estimates import Size, compare_estimators
+        from ragen_starpo.credit.page import make_rows, write_page
 
         size = Size(**{field.name: getattr(self, field.name) for field in fields(Size)})
         threads = torch.get_num_threads()
@@ -84,7 +84,7 @@ class Credit(JsonOptions, Command):
             raise UserError("--save is for a single policy; save one after the other")
 
     def _find_policies(self) -> list[Policy]:
-        from ragen_starpo.laboratory.policies import (
+        from ragen_starpo.credit.policies import (
             make_policy,
             read_policy,
             read_task,

@@ -9,7 +9,7 @@ import torch.nn.functional as F  # noqa: N812 (its usual name)
 from torch import Tensor
 
 from ragen_starpo.algorithms.masked import group_std
-from ragen_starpo.laboratory.game import CLOSE, END, PAD, AnyGame, State
+from ragen_starpo.laboratory.games.game import CLOSE, END, PAD, AnyGame, State
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.readers import Cache, find_distinct, name_beginnings, take
 from ragen_starpo.recipes.recipe import Recipe

@@ -16,8 +16,8 @@ from torch import Tensor
 from ragen_bench.errors import UserError
 from ragen_envs.core.instances import RandomStream
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
-from ragen_starpo.laboratory.game import AnyGame, draw
 from ragen_starpo.laboratory.games import find_game
+from ragen_starpo.laboratory.games.game import AnyGame, draw
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play, replace_groups

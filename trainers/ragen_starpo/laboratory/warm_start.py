@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ragen_starpo.laboratory.game import PAD, AnyGame, draw
+from ragen_starpo.laboratory.games.game import PAD, AnyGame, draw
 from ragen_starpo.laboratory.learning import sampled_places
 from ragen_starpo.laboratory.model import AdamW, StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Record, Rollouts

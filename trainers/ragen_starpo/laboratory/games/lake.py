@@ -10,8 +10,8 @@ from torch import Tensor
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.frozen_lake import rules as lake_rules
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv, FrozenLakeVariant
-from ragen_starpo.laboratory.boards import FAR, SQUARES, BoardGame
-from ragen_starpo.laboratory.game import State
+from ragen_starpo.laboratory.games.boards import FAR, SQUARES, BoardGame
+from ragen_starpo.laboratory.games.game import State
 
 
 class LakeGame(BoardGame[lake_rules.Lake]):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ragen_starpo.laboratory.game import CLOSE, END, PAD, AnyGame, State
+from ragen_starpo.laboratory.games.game import CLOSE, END, PAD, AnyGame, State
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.readers import Cache
 from ragen_starpo.laboratory.rollouts import Rollouts, Sampler

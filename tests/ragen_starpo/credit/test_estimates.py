@@ -11,10 +11,10 @@ import torch
 from ragen_envs.core.budget import Budget
 from ragen_starpo.algorithms.registry import ESTIMATORS
 from ragen_starpo.cli import main
-from ragen_starpo.laboratory import credit
-from ragen_starpo.laboratory.continuations import Continuations, find_truth
-from ragen_starpo.laboratory.credit import ESTIMATES, Size, collect_turns, measure, split_error
-from ragen_starpo.laboratory.game import State
+from ragen_starpo.credit import estimates
+from ragen_starpo.credit.continuations import Continuations, find_truth
+from ragen_starpo.credit.estimates import ESTIMATES, Size, collect_turns, measure, split_error
+from ragen_starpo.laboratory.games.game import State
 from ragen_starpo.laboratory.model import StackedModel
 from ragen_starpo.laboratory.rollouts import Chances, play
 from ragen_starpo.laboratory.run import SHAPE
@@ -86,7 +86,7 @@ def test_truth_covers_the_exact_values_of_two_steps(is_random):
 
 @pytest.fixture(scope="module")
 def policy():
-    game = credit.find_game(Task("lake", 3))
+    game = estimates.find_game(Task("lake", 3))
     weights = StackedModel(SHAPE, game.vocabulary).make_weights([torch.Generator().manual_seed(1)])
     settings = WarmStart(0.5, steps=60)
     model, chances = StackedModel(SHAPE, game.vocabulary), [torch.Generator().manual_seed(2)]
@@ -124,7 +124,7 @@ def test_estimates_are_those_of_the_registered_functions(policy, monkeypatch):
 
 def test_equal_seeds_give_equal_results(policy):
     first, again, other = (
-        credit.compare_estimators(Task("lake", 3), policy, replace(SMALL, seed=seed))
+        estimates.compare_estimators(Task("lake", 3), policy, replace(SMALL, seed=seed))
         for seed in (0, 0, 1)
     )
     assert first == again

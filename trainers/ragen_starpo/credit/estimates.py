@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ragen_bench.json_types import JsonObject
 from ragen_envs.core.instances import RandomStream
-from ragen_starpo.laboratory.continuations import Continuations, Truth, find_truth
-from ragen_starpo.laboratory.game import draw
+from ragen_starpo.credit.continuations import Continuations, Truth, find_truth
 from ragen_starpo.laboratory.games import find_game
+from ragen_starpo.laboratory.games.game import draw
 from ragen_starpo.laboratory.learning import Learner, compute_advantages
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play

@@ -12,7 +12,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.games.bandit import env as bandit
 from ragen_envs.games.bandit.names import BOLD, STEADY, part_of
 from ragen_envs.games.bandit_multi_pull import env as multi_pull
-from ragen_starpo.laboratory.game import (
+from ragen_starpo.laboratory.games.game import (
     ASSISTANT,
     CLOSE,
     END,

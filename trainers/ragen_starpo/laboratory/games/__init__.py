@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.games.frozen_lake.rules import Slip
-from ragen_starpo.laboratory.bandits import BanditGame, MultiPullGame
-from ragen_starpo.laboratory.game import AnyGame
-from ragen_starpo.laboratory.lake import LakeGame
-from ragen_starpo.laboratory.mastermind import MastermindGame
-from ragen_starpo.laboratory.sokoban import SokobanGame
+from ragen_starpo.laboratory.games.bandits import BanditGame, MultiPullGame
+from ragen_starpo.laboratory.games.game import AnyGame
+from ragen_starpo.laboratory.games.lake import LakeGame
+from ragen_starpo.laboratory.games.mastermind import MastermindGame
+from ragen_starpo.laboratory.games.sokoban import SokobanGame
 from ragen_starpo.studies.definition import Task
 
 

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ragen_envs.games.mastermind.env import WON_POINTS, MastermindEnv, MastermindVariant
 from ragen_envs.games.mastermind.rules import LETTERS, Generator, Opening, all_codes
-from ragen_starpo.laboratory.bandits import WORD, NamingGame
-from ragen_starpo.laboratory.game import FRAME, State
+from ragen_starpo.laboratory.games.bandits import WORD, NamingGame
+from ragen_starpo.laboratory.games.game import FRAME, State
 
 _FACT = WORD + len(LETTERS)
 _PEGS = 3

@@ -18,8 +18,8 @@ from ragen_envs.games.sokoban.env import (
     SokobanVariant,
 )
 from ragen_envs.games.sokoban.generator import Generator as LevelGenerator
-from ragen_starpo.laboratory.boards import FAR, SQUARES, BoardGame
-from ragen_starpo.laboratory.game import State
+from ragen_starpo.laboratory.games.boards import FAR, SQUARES, BoardGame
+from ragen_starpo.laboratory.games.game import State
 
 
 class SokobanGame(BoardGame[sokoban_rules.Level]):

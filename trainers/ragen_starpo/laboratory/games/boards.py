@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ragen_envs.core.budget import Budget
 from ragen_envs.core.text_env import TextEnv
-from ragen_starpo.laboratory.game import (
+from ragen_starpo.laboratory.games.game import (
     ASSISTANT,
     CLOSE,
     END,

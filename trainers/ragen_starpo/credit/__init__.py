@@ -1,0 +1,1 @@
+"""Advantage estimators against the true advantages of turns."""
