@@ -1,10 +1,13 @@
 """Runs of an arm are reproducible and independent of each other."""
 
+import collections
+
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from ragen_starpo.laboratory import run
+from ragen_starpo.laboratory import learning, run
 from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.model import StackedModel
 from ragen_starpo.laboratory.rollouts import Chances, play, replace_groups
@@ -71,6 +74,60 @@ def test_arms_play_the_same_instances_with_the_same_chances():
         assert np.array_equal(one.curves[name], other.curves[name]), name
     assert not np.array_equal(one.curves["grad_norm"], other.curves["grad_norm"])
     assert len({float(value) for value in one.curves["rollout_tokens"][:, 0]}) > 1
+
+
+class Counter(TorchDispatchMode):
+    """Counts the operations that a device would be sent, by kind."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = collections.Counter()
+
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        self.found[str(function)] += 1
+        return function(*arguments, **(named or {}))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("loss.kl=0.1", "filter.reweight=variance"),
+        ("advantage.estimator=bi-level-gae", "advantage.credit=turn"),
+        ("advantage.estimator=gigpo", "advantage.credit=turn", "loss.policy=clip-cov"),
+        ("loss.policy=gspo", "loss.sequence=turn", "loss.aggregation=seq-mean-token-mean"),
+        ("loss.policy=kl-cov", "advantage.estimator=reinforce-plus-plus"),
+    ],
+)
+def test_the_number_of_operations_does_not_grow_with_that_of_seeds(settings, monkeypatch):
+    """A GPU is sent one operation at a time, however many seeds it computes."""
+    monkeypatch.setattr(learning, "keep_groups", lambda _, one: torch.ones_like(one.success))
+    monkeypatch.setattr(
+        *(learning, "steps_of"),
+        lambda _, kept, *rest: [(torch.arange(kept.shape[1]).expand_as(kept), kept)],
+    )
+    game, recipe = find_game(TASK), run.read_arm(settings)
+    model = StackedModel(run.SHAPE, game.vocabulary)
+    weights = model.make_weights([torch.Generator().manual_seed(0)])
+    noise = torch.Generator().manual_seed(1)
+    boards = game.load(TASK.groups)[None]
+    count = TASK.groups * TASK.samples
+    tokens = torch.rand(1, count, game.budget.max_turns, game.answer_tokens, generator=noise)
+    chances = torch.rand(1, count, game.chances, generator=noise)
+    counts = []
+    for seeds in (2, 3, 5):
+
+        def stack(one, seeds=seeds):
+            return one.repeat(seeds, *[1] * (one.dim() - 1))
+
+        stacked = {name: stack(one) for name, one in weights.items()}
+        with Counter() as counter:
+            drawn = Chances(stack(chances), stack(tokens))
+            rollouts = play(model, stacked, game, stack(boards), TASK.samples, drawn)
+            learner = learning.Learner(model, recipe, stacked)
+            learner.learn(rollouts, 0, torch.rand(rollouts.mask.shape, generator=noise))
+        counts.append(counter.found)
+    assert counts[0].total() > 1000
+    assert counts[0] == counts[1] == counts[2]
 
 
 def test_further_prompts_replace_groups_whose_returns_do_not_differ(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from ragen_bench.errors import UserError
 from ragen_starpo.laboratory.run import read_arm
-from ragen_starpo.studies.definition import list_studies, read_study
+from ragen_starpo.studies.definition import OWN, list_studies, read_study
 
 GOOD = """
 question = "Which?"
@@ -39,7 +39,7 @@ def test_the_catalogue_is_valid_and_has_at_least_eighty_claims():
     claims = [claim for study in studies for claim in study.claims]
     assert len(claims) >= 80
     for claim in claims:
-        assert re.search(r"arXiv \d{4}\.\d{5}$", claim.paper) or claim.paper == "this suite"
+        assert re.search(r"arXiv \d{4}\.\d{5}$", claim.paper) or claim.paper == OWN
     used = {(s.name, arm) for s in studies for c in s.claims for arm in (*c.plus, *c.minus)}
     of_reference = {(study.name, study.reference) for study in studies}
     assert {(s.name, arm) for s in studies for arm in s.arms} == used | of_reference

@@ -29,6 +29,8 @@ def test_the_page_has_a_line_for_each_claim(pages):
     page = (pages / "findings.md").read_text()
     assert "Claims: 4. Decided: 3, as the paper says: 2. Undecided: 0. " in page
     assert "Not testable here: 1." in page
+    assert "| [B &amp; C, arXiv 2](#b--c-arxiv-2) | 1 | 1 | 0 | 0 | 0 |" in page
+    assert "| 3 | 1 | 1 | 0 | 1 |" in page
     line = next(line for line in page.splitlines() if "+5 points" in line)
     assert line.startswith("| up is better (mean) | FrozenLake 3x3 | figure 7 | +5 points | +1")
     assert "| **higher**, as claimed | 32 | [mine](findings/study-mine.svg) |" in line

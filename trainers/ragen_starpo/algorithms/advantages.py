@@ -121,11 +121,10 @@ def hybrid(
 def find_turn_ends(turns: Tensor, mask: Tensor) -> Tensor:
     """Return a mask of each turn's last sampled token, given the non-decreasing turns of tokens."""
     is_sampled = mask.bool()
-    next_turn = torch.full_like(turns, -1)
-    later = torch.full_like(turns[:, 0], -1)
-    for token in reversed(range(turns.shape[1])):
-        next_turn[:, token] = later
-        later = torch.where(is_sampled[:, token], turns[:, token], later)
+    no_turn = torch.iinfo(turns.dtype).max
+    sampled = torch.where(is_sampled, turns, no_turn)
+    later = torch.cat([sampled[:, 1:], torch.full_like(sampled[:, :1], no_turn)], 1)
+    next_turn = later.flip(1).cummin(1).values.flip(1)
     return is_sampled & (next_turn != turns)
 
 

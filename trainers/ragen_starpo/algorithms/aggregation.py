@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ragen_envs.core.instances import RandomStream
-from ragen_starpo.algorithms.masked import trajectory_sums
+from ragen_starpo.algorithms.masked import group_slots
 from ragen_starpo.algorithms.registry import AGGREGATIONS, Aggregation
 
 
@@ -46,13 +46,14 @@ def token_weights(
     divided by a constant horizon in tokens (Dr.GRPO, arXiv 2503.20783), since the width of the
     batch differs from step to step. Trajectories without sampled tokens are not counted. Each
     sequence is one if `trajectories` is None. ValueError if the aggregation is unknown, or its
-    horizon is missing.
+    horizon is missing. No shape depends on values, so `torch.vmap` can batch it.
     """
     weights = mask.to(torch.get_default_dtype())
     if trajectories is None:
         trajectories = torch.arange(len(mask), device=mask.device)
-    lengths = trajectory_sums(weights.sum(1), trajectories)
-    count = float(len(torch.unique(trajectories[lengths > 0])) or 1)
+    index, rows = group_slots(trajectories)
+    totals = weights.new_zeros(rows).scatter_add(0, index, weights.sum(1))
+    lengths, count = totals[index], (totals > 0).sum().clamp(min=1)
     if aggregation == "token-mean":
         return weights / weights.sum().clamp(min=1.0)
     if aggregation == "seq-mean-token-mean":

@@ -182,6 +182,6 @@ def mean_over_sequences(values: Tensor, mask: Tensor, sequences: Tensor) -> Tens
     starts = torch.cat([torch.ones_like(filled[:, :1]), filled.diff(dim=-1).ne(0)], -1)
     place = starts.flatten().cumsum(0) - 1
     zeros, sampled = torch.zeros_like(values.flatten()), mask.to(values.dtype)
-    sums = zeros.index_add(0, place, (values * sampled).flatten())
-    counts = zeros.index_add(0, place, sampled.flatten())
+    sums = zeros.scatter_add(0, place, (values * sampled).flatten())
+    counts = zeros.scatter_add(0, place, sampled.flatten())
     return (sums / counts.clamp(min=1.0))[place].view_as(values)

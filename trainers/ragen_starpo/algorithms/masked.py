@@ -48,7 +48,7 @@ def group_slots(groups: Tensor) -> tuple[Tensor, int]:
 def group_mean(scores: Tensor, index: Tensor, count: int) -> Tensor:
     """Return the mean score of each group, (groups,), in 64 bits."""
     sums = torch.zeros(count, dtype=torch.float64, device=scores.device)
-    return sums.index_add(0, index, scores.double()) / group_sizes(index, count).clamp(min=1)
+    return sums.scatter_add(0, index, scores.double()) / group_sizes(index, count).clamp(min=1)
 
 
 def center_in_groups(scores: Tensor, index: Tensor, count: int) -> Tensor:
@@ -69,20 +69,20 @@ def group_std(scores: Tensor, index: Tensor, count: int) -> Tensor:
     It is 0 for a group of one, and where scores differ by rounding alone.
     """
     zeros = torch.zeros(count, dtype=torch.float64, device=scores.device)
-    squares = zeros.index_add(0, index, center_in_groups(scores, index, count).square())
+    squares = zeros.scatter_add(0, index, center_in_groups(scores, index, count).square())
     return torch.sqrt(squares / (group_sizes(index, count) - 1).clamp(min=1))
 
 
 def group_sizes(index: Tensor, count: int) -> Tensor:
     """Return the number of trajectories of each group, (groups,)."""
     zeros = torch.zeros(count, dtype=torch.int64, device=index.device)
-    return zeros.index_add(0, index, torch.ones_like(index))
+    return zeros.scatter_add(0, index, torch.ones_like(index))
 
 
 def trajectory_sums(values: Tensor, trajectories: Tensor) -> Tensor:
     """Return for each sequence the sum over its trajectory, (sequences,)."""
-    index, count = group_index(trajectories)
-    return values.new_zeros(count).index_add(0, index, values)[index]
+    index, count = group_slots(trajectories)
+    return values.new_zeros(count).scatter_add(0, index, values)[index]
 
 
 def _max_magnitude(values: Tensor, index: Tensor, count: int) -> Tensor:

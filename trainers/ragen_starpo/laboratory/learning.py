@@ -173,7 +173,7 @@ class Learner:
         settings = self.recipe.advantage
         advantages, returns = compute_advantages(settings, rollouts, kept, values)
         factor = self.recipe.filter.advantage_factor
-        factors = torch.tensor([factor(float(one)) for one in kept.float().mean(1)])
+        factors = torch.tensor([factor(one) for one in kept.float().mean(1).tolist()])
         factors = factors.to(kept.device)[:, None] * weigh_groups(
             self.recipe.filter, rollouts, kept
         )
@@ -241,9 +241,11 @@ class Learner:
         """Return weights with a gradient, columns of sampled tokens, (S, N), and their places."""
         place, sampled = sampled_places(rows["mask"])
         settings = self.recipe.loss
-        token_loss = torch.stack(
-            [token_weights(one, settings.aggregation, settings.horizon) for one in rows["trained"]]
-        )
+
+        def weigh(mask: Tensor) -> Tensor:
+            return token_weights(mask, settings.aggregation, settings.horizon)
+
+        token_loss = torch.vmap(weigh)(rows["trained"])
         columns = {
             name: column.flatten(1).gather(1, place) * sampled
             for name, column in {**rows, "weights": token_loss}.items()

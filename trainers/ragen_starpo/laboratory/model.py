@@ -152,10 +152,11 @@ class AdamW:
     def __init__(self, weights: Weights, settings: OptimiserSettings) -> None:
         self._settings = settings
         self._weights = weights
-        self._first = {name: torch.zeros_like(weight) for name, weight in weights.items()}
-        self._second = {name: torch.zeros_like(weight) for name, weight in weights.items()}
-        some = next(iter(weights.values()))
-        self._steps = torch.zeros(len(some), device=some.device)
+        # The moments of all weights stand side by side, (S, weights): a GPU has fewer kernels.
+        flat = torch.cat([weight.flatten(1) for weight in weights.values()], 1)
+        self._first, self._second = torch.zeros_like(flat), torch.zeros_like(flat)
+        self._sizes = [weight[0].numel() for weight in weights.values()]
+        self._steps = torch.zeros(len(flat), device=flat.device)
 
     @torch.no_grad()
     def step(self, gradients: Mapping[str, Tensor], takes: Tensor, factor: float = 1.0) -> Tensor:
@@ -164,7 +165,8 @@ class AdamW:
         `factor` is that of the learning rate.
         """
         settings = self._settings
-        squares = sum(gradient.flatten(1).square().sum(1) for gradient in gradients.values())
+        flat = torch.cat([gradients[name].flatten(1) for name in self._weights], 1)
+        squares = sum(part.sum(1) for part in flat.square().split(self._sizes, 1))
         assert isinstance(squares, Tensor)
         norms = squares.sqrt()
         takes = takes & norms.isfinite()
@@ -176,17 +178,16 @@ class AdamW:
             rate = rate * warm
         self._steps = self._steps + takes
         small, large = settings.betas
-        counted = self._steps.clamp(min=1)
-        for name, weight in self._weights.items():
-            shape = (-1, *[1] * (weight.dim() - 1))
-            gradient = gradients[name].nan_to_num(0.0) * scale.view(shape)
-            # A seed that takes no step keeps its state.
-            on = takes.float().view(shape)
-            first, second = self._first[name], self._second[name]
-            first.lerp_(gradient, (1 - small) * on)
-            second.mul_(1 - (1 - large) * on).addcmul_(gradient, gradient, value=1 - large)
-            spread = (second / (1 - large**counted).view(shape)).sqrt_().add_(1e-8)
-            weight.mul_(1 - rate.view(shape) * settings.weight_decay)
-            step_size = rate / (1 - small**counted)
-            weight.sub_(spread.reciprocal_().mul_(first).mul_(step_size.view(shape)))
+        counted = self._steps.clamp(min=1)[:, None]
+        gradient = flat.nan_to_num_(0.0).mul_(scale[:, None])
+        # A seed that takes no step keeps its state.
+        on = takes.float()[:, None]
+        self._first.lerp_(gradient, (1 - small) * on)
+        self._second.mul_(1 - (1 - large) * on).addcmul_(gradient, gradient, value=1 - large)
+        change = (self._second / (1 - large**counted)).sqrt_().add_(1e-8).reciprocal_()
+        change.mul_(self._first).mul_(rate[:, None] / (1 - small**counted))
+        shrink = 1 - rate * settings.weight_decay
+        parts = change.split(self._sizes, 1)
+        for weight, part in zip(self._weights.values(), parts, strict=True):
+            weight.mul_(shrink.view(-1, *[1] * (weight.dim() - 1))).sub_(part.view(weight.shape))
         return norms

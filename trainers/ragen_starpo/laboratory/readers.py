@@ -6,7 +6,9 @@ Shapes: S seeds, B rows of a seed, T tokens of a row, N tokens that are computed
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from copy import copy
+from functools import lru_cache
 
 import torch
 import torch.nn.functional as F  # noqa: N812 (its usual name)
@@ -102,23 +104,20 @@ class _Queries:
         places = torch.arange(width, device=key.device)
         counts, end = is_query.sum(1), (is_query * (places + 1)).amax(1)
         order = torch.argsort((~is_query).long(), dim=1, stable=True)
-        slot = torch.zeros(rows * width, dtype=torch.long, device=key.device)
+        # Places without a query share the last slot, which no token reads.
+        slot = torch.zeros(rows * width + 1, dtype=torch.long, device=key.device)
         self.parts: list[tuple[Tensor, Tensor, Tensor]] = []
-        offset, least = 0, 0
-        for most in (*_PARTS, width):
-            some = ((counts > least) & (counts <= most)).nonzero()[:, 0]
-            least = most
-            if not len(some):
-                continue
-            at = order[some, : int(counts[some].max())]
+        offset = 0
+        for some, queries, keys in _split_rows(counts, end):
+            at = order[some, :queries]
             of_query = query[some].gather(1, at)
-            of_key = key[some, : int(end[some].max())]
-            mask = places[: of_key.shape[1]] <= at[..., None]
+            of_key = key[some, :keys]
+            mask = places[:keys] <= at[..., None]
             self.parts.append((of_query, of_key, mask[:, None]))
             there = is_query[some].gather(1, at)
-            numbers = offset + torch.arange(at.numel(), device=key.device).view(at.shape)
-            slot[(some[:, None] * width + at)[there]] = numbers[there]
-            offset += at.numel()
+            place = torch.where(there, some[:, None] * width + at, rows * width).flatten()
+            slot.scatter_(0, place, offset + torch.arange(len(place), device=key.device))
+            offset += len(place)
         self.back = slot[_join(tokens, rows // len(tokens) * width)].view(tokens.shape)
 
 
@@ -185,6 +184,23 @@ class Cache:
         return attended.transpose(1, 2).reshape(queries.shape)
 
 
+def _split_rows(counts: Tensor, end: Tensor) -> Iterator[tuple[Tensor, int, int]]:
+    """Yield the rows of each part, with its largest numbers of queries and of keys.
+
+    A GPU is waited for once, for the sizes of all rows.
+    """
+    sizes = torch.stack([counts, end]).cpu()
+    part = torch.bucketize(sizes[0], torch.tensor((0, *_PARTS)))
+    order = torch.argsort(part, stable=True)
+    lengths = torch.bincount(part, minlength=len(_PARTS) + 2).tolist()
+    placed, sizes = order.to(counts.device).split(lengths), sizes[:, order].split(lengths, 1)
+    for some, one in zip(placed[1:], sizes[1:], strict=True):
+        if len(some):
+            queries, keys = one.amax(1).tolist()
+            yield some, queries, keys
+
+
+@lru_cache(maxsize=1024)
 def make_turns(shape: Shape, count: int, device: torch.device) -> Tensor:
     """Return the rotary factors of all pairs of channels at the first places, (count, D / 2)."""
     size = shape.width // shape.heads
@@ -198,9 +214,13 @@ def name_beginnings(ids: Tensor) -> Tensor:
 
     Sums with random weights: two have the same once in 2**64 pairs.
     """
+    return ((ids + 1) * _draw_factors(ids.shape[-1], ids.device)).cumsum(-1)
+
+
+@lru_cache(maxsize=1024)
+def _draw_factors(count: int, device: torch.device) -> Tensor:
     noise = torch.Generator().manual_seed(0)
-    factors = torch.randint(-(1 << 62), 1 << 62, (ids.shape[-1],), generator=noise).to(ids.device)
-    return ((ids + 1) * factors).cumsum(-1)
+    return torch.randint(-(1 << 62), 1 << 62, (count,), generator=noise).to(device)
 
 
 def find_distinct(names: Tensor) -> tuple[Tensor, Tensor]:

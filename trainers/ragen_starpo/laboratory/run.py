@@ -224,7 +224,8 @@ class _Runs:
         shape = (rollouts.mask.shape[1], self._game.slots)
         noise = draw(chances, shape).to(self._place) if self._learner.has_noise else None
         found |= self._learner.learn(rollouts, number, noise)
-        metrics = {name: values.float().cpu() for name, values in found.items()}
+        values = torch.stack([one.float() for one in found.values()]).cpu()
+        metrics = dict(zip(found, values, strict=True))
         if self._recipe.monitor.action == "adapt":
             self._adapt(number, metrics)
             metrics["temperature"] = self._learner.temperature.flatten().cpu().clone()

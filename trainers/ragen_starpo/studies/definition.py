@@ -68,6 +68,8 @@ MAX_SKILL = 0.8
 """Highest skill of warm starts: above it success cannot rise by `GAIN`."""
 LABORATORY = 2
 """Version of the laboratory. A change of its results raises it, and arms are run anew."""
+OWN = "this suite"
+"""The paper of claims that no paper makes."""
 RECIPE = "small"
 """The recipe whose settings arms change."""
 
@@ -176,7 +178,7 @@ class Claim:
     """
 
     text: str  # the claim in words
-    paper: str  # paper with its arXiv number, or `this suite`
+    paper: str  # paper with its arXiv number, or `OWN`
     metric: str
     plus: tuple[str, ...]
     minus: tuple[str, ...] = ()

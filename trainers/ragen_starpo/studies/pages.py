@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -18,7 +19,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import Markdown, bold, code, escape_markdown, link, make_table
 from ragen_bench.pages.formats import NONE
 from ragen_bench.runs.atomic import replacing, write_text
-from ragen_starpo.studies.definition import METRICS, Claim, Study, list_studies
+from ragen_starpo.studies.definition import METRICS, OWN, Claim, Study, list_studies
 from ragen_starpo.studies.metrics import Runs, find_rise, moving_means
 from ragen_starpo.studies.verdicts import LEVEL, Verdict
 
@@ -133,8 +134,10 @@ def render_page(results: JsonObject) -> str:
     ]
     if left:
         parts.append(f"Studies of the catalogue that were not run yet: {', '.join(left)}.")
+    papers = _by_paper(results)
+    parts.append(_make_summary(papers))
     columns = ["claim", "game", "figure", "theirs", "ours", "levels", "verdict", "runs", "curves"]
-    for paper, of_paper in _by_paper(results).items():
+    for paper, of_paper in papers.items():
         rows = [_claim_row(claim) for claim in of_paper]
         picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
         parts += [f"## {escape_markdown(paper)}", picture, make_table(columns, rows)]
@@ -155,6 +158,20 @@ def render_page(results: JsonObject) -> str:
         ),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _make_summary(papers: Mapping[str, Sequence[JsonObject]]) -> str:
+    """Return a table of the numbers of verdicts on each paper's claims."""
+    rows = []
+    for paper, claims in papers.items():
+        anchor = re.sub(r"[^\w -]", "", paper.lower()).replace(" ", "-")
+        words = Counter(claim["verdict"] for claim in claims)
+        decided = Counter(claim["as_claimed"] for claim in claims)
+        counts = [len(claims), decided[True], decided[False], words["undecided"]]
+        counts.append(words["not testable here"])
+        rows.append([link(paper, f"#{anchor}"), *map(str, counts)])
+    head = ["paper", "claims", "as claimed", "not as claimed", "undecided", "not testable here"]
+    return make_table(head, rows)
 
 
 def _make_cost(arms: Sequence[JsonObject]) -> str:
@@ -281,11 +298,13 @@ def make_svg(width: int, height: int, lines: Sequence[str]) -> str:
 
 
 def _by_paper(results: JsonObject) -> dict[str, list[JsonObject]]:
+    """Return the claims of each paper; RAGEN's papers come first, and this suite's claims last."""
     papers: dict[str, list[JsonObject]] = {}
     for study in results["studies"]:
         for claim in study["claims"]:
             papers.setdefault(claim["paper"], []).append(claim)
-    return papers
+    order = sorted(papers, key=lambda name: (name == OWN, "RAGEN" not in name, name.lower()))
+    return {name: papers[name] for name in order}
 
 
 def _slug(paper: str) -> str:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import torch
@@ -136,6 +137,12 @@ class Game(ABC, Generic[I]):
 
         A choice is one of the preferred ones with probability `skill`, else any.
         """
+
+
+@lru_cache(maxsize=256)
+def on_device(table: Tensor, device: torch.device) -> Tensor:
+    """Return a table of a game on a device, to which it is moved once."""
+    return table.to(device)
 
 
 def draw(chances: Sequence[torch.Generator], shape: tuple[int, ...], below: int = 0) -> Tensor:
