@@ -15,6 +15,7 @@ from ragen_starpo.credit import estimates
 from ragen_starpo.credit.continuations import Continuations, find_truth
 from ragen_starpo.credit.estimates import ESTIMATES, Size, collect_turns, measure, split_error
 from ragen_starpo.laboratory.games.game import State
+from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel
 from ragen_starpo.laboratory.rollouts import Chances, play
 from ragen_starpo.laboratory.run import SHAPE
@@ -120,6 +121,28 @@ def test_estimates_are_those_of_the_registered_functions(policy, monkeypatch):
     turns, _ = collect_turns(Task("lake", 3), policy, SMALL)
     assert set(called) == {name.partition(",")[0] for name in ESTIMATES}
     assert list(turns.estimates) == list(ESTIMATES)
+
+
+def test_an_ensemble_has_the_mean_of_critics_of_different_rollouts(policy, monkeypatch):
+    """A single critic of all rollouts is what it would be without an ensemble beside it."""
+    alone = [name for name in ESTIMATES if not name.endswith("critics")]
+    full, _ = collect_turns(Task("lake", 3), policy, SMALL)
+    monkeypatch.setattr(estimates, "ESTIMATES", {name: ESTIMATES[name] for name in alone})
+    single, _ = collect_turns(Task("lake", 3), policy, SMALL)
+    for name in alone:
+        assert torch.equal(full.estimates[name], single.estimates[name]), name
+    values = []
+    find_values = Learner.find_values
+    monkeypatch.setattr(estimates, "ESTIMATES", ESTIMATES)
+    monkeypatch.setattr(
+        *(Learner, "find_values"),
+        lambda critic, rollouts: values.append(find_values(critic, rollouts)) or values[-1],
+    )
+    collect_turns(Task("lake", 3), policy, SMALL)
+    several = [one for one in values if len(one) == estimates.CRITICS][-1]
+    assert (several.std(0) > 1e-4).any()
+    plain, mean = (f"gae, credit turn{end}" for end in ("", f", {estimates.CRITICS} critics"))
+    assert not torch.equal(full.estimates[plain], full.estimates[mean])
 
 
 def test_equal_seeds_give_equal_results(policy):

@@ -6,8 +6,9 @@ batches share for equal histories and answers (bias), and the rest (standard dev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from scipy.stats import spearmanr
@@ -26,6 +27,9 @@ from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.studies.definition import Task
 
 _TURN = 'advantage.credit="turn"'
+CRITICS = 4
+"""Critics of an ensemble. Each learns from as many rollouts as an iteration has, drawn from them
+with replacement (a bootstrap), and an estimate uses their mean value."""
 ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "grpo": (),
     "dr-grpo": (),
@@ -36,6 +40,8 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "gae": (),
     "gae, credit turn": (_TURN,),
     "gae, credit turn, lam 0.9": (_TURN, "advantage.lam=0.9"),
+    f"gae, credit turn, {CRITICS} critics": (_TURN,),
+    f"gae, credit turn, lam 0.9, {CRITICS} critics": (_TURN, "advantage.lam=0.9"),
     "bi-level-gae": (_TURN,),
     "bi-level-gae, gamma_turn 1, lam 0.5": (
         _TURN,
@@ -47,7 +53,8 @@ ESTIMATES: Mapping[str, tuple[str, ...]] = {
     "gigpo": (_TURN,),
     "turn-grpo": (_TURN,),
 }
-"""Settings by the name of an estimate, which begins with its estimator's."""
+"""Settings by the name of an estimate, which begins with its estimator's, and may end with the
+critics of an ensemble."""
 RATES = {"none": 0.0, "up to half": 0.5, "over half": 1 - 1e-9, "all": 1.0}
 """Largest success rate of the groups of a class."""
 
@@ -116,10 +123,7 @@ def collect_turns(task: Task, weights: Weights, size: Size) -> tuple[Turns, floa
     model = StackedModel(SHAPE, game.vocabulary)
     bank = game.load(TRAIN)
     chances = {
-        name: torch.Generator().manual_seed(
-            RandomStream("laboratory", "credit", name, str(size.seed)).word() >> 1
-        )
-        for name in ("rollouts", "continuations", "critic")
+        name: _make_generator(name, size.seed) for name in ("rollouts", "continuations", "critic")
     }
     temperature = read_arm(()).rollouts.temperature
 
@@ -154,20 +158,20 @@ def collect_turns(task: Task, weights: Weights, size: Size) -> tuple[Turns, floa
         name: read_arm([f'advantage.estimator="{name.partition(",")[0]}"', *settings])
         for name, settings in ESTIMATES.items()
     }
-    # The first estimate of a key has no lambda, so critics learn whole returns.
-    critics: dict[object, Learner] = {}
-    for recipe in recipes.values():
-        if recipe.has_critic:
-            critics.setdefault(_target(recipe), Learner(model, recipe, weights))
-    for number in range(size.critic_iterations):
+
+    def roll_anew() -> Rollouts:
         which = draw([chances["critic"]], (size.groups,), len(bank))
-        learned, _ = roll(bank[which], "critic")
-        for critic in critics.values():
-            critic.learn(learned, number, critic_only=True)
-    values = {key: critic.find_values(rollouts) for key, critic in critics.items()}
+        return roll(bank[which], "critic")[0]
+
+    critics = _train_critics(recipes, model, weights, size, roll_anew)
+    every = torch.arange(rollouts.success.shape[1])
+    values = {
+        target: critic.find_values(_choose(rollouts, every.expand(target.critics, -1))).mean(0)
+        for target, critic in critics.items()
+    }
     kept, estimates = torch.ones_like(batches.success), {}
     for name, recipe in recipes.items():
-        given = values.get(_target(recipe)) if recipe.has_critic else None
+        given = values[_find_target(name, recipe)] if recipe.has_critic else None
         given = None if given is None else given.view(batches.mask.shape)
         found, _ = compute_advantages(recipe.advantage, batches, kept, given)
         estimates[name] = _find_firsts(found.flatten(0, 1), rollouts, truth)[is_turn]
@@ -180,16 +184,61 @@ def collect_turns(task: Task, weights: Weights, size: Size) -> tuple[Turns, floa
         truth.pairs[is_turn],
         estimates,
     )
-    first = _find_firsts(values[("turn", 1.0)][0], rollouts, truth)[is_turn]
+    first = _find_firsts(values[_Target("turn", 1.0, 1)], rollouts, truth)[is_turn]
     errors = (first - truth.values[is_turn]).square() - truth.value_variances[is_turn]
     return turns, _root(errors.mean())
 
 
-def _target(recipe: Recipe) -> tuple[str, float]:
-    """Return the settings that decide a critic's returns: credit, and discount of turns."""
+def _make_generator(purpose: str, seed: int) -> torch.Generator:
+    stream = RandomStream("laboratory", "credit", purpose, str(seed))
+    return torch.Generator().manual_seed(stream.word() >> 1)
+
+
+def _train_critics(
+    recipes: Mapping[str, Recipe],
+    model: StackedModel,
+    weights: Weights,
+    size: Size,
+    roll_anew: Callable[[], Rollouts],
+) -> dict[_Target, Learner]:
+    """Train the critics that the estimates need, all from the same rollouts of the policy."""
+    critics: dict[_Target, Learner] = {}
+    for name, recipe in recipes.items():
+        # The first estimate of a target has no lambda, so critics learn whole returns.
+        if recipe.has_critic and (target := _find_target(name, recipe)) not in critics:
+            copies = {
+                one: weight.expand(target.critics, *weight.shape[1:])
+                for one, weight in weights.items()
+            }
+            critics[target] = Learner(model, recipe, copies)
+    bootstrap = _make_generator("bootstrap", size.seed)
+    for number in range(size.critic_iterations):
+        rollouts = roll_anew()
+        rows = rollouts.success.shape[1]
+        drawn = draw([bootstrap], (CRITICS, rows), rows)[0]
+        for target, critic in critics.items():
+            index = drawn if target.critics > 1 else torch.arange(rows)[None]
+            critic.learn(_choose(rollouts, index), number, critic_only=True)
+    return critics
+
+
+class _Target(NamedTuple):
+    """What a critic learns: credit and discount of turns decide its returns."""
+
+    credit: str
+    gamma_turn: float
+    critics: int  # number of critics whose values have a mean
+
+
+def _find_target(name: str, recipe: Recipe) -> _Target:
     settings = recipe.advantage
-    discounts = settings.estimator == "bi-level-gae"
-    return settings.credit, settings.gamma_turn if discounts else 1.0
+    discount = settings.gamma_turn if settings.estimator == "bi-level-gae" else 1.0
+    return _Target(settings.credit, discount, CRITICS if name.endswith("critics") else 1)
+
+
+def _choose(rollouts: Rollouts, index: Tensor) -> Rollouts:
+    """Return some rollouts of a single seed for each of several, given by their rows, (S, R)."""
+    return replace(rollouts, **{name: one[0][index] for name, one in vars(rollouts).items()})
 
 
 def _find_firsts(column: Tensor, rollouts: Rollouts, truth: Truth) -> Tensor:

@@ -166,9 +166,8 @@ class AdamW:
         """
         settings = self._settings
         flat = torch.cat([gradients[name].flatten(1) for name in self._weights], 1)
-        squares = sum(part.sum(1) for part in flat.square().split(self._sizes, 1))
-        assert isinstance(squares, Tensor)
-        norms = squares.sqrt()
+        first, *others = (part.sum(1) for part in torch.split(flat.square(), self._sizes, 1))
+        norms = sum(others, first).sqrt()
         takes = takes & norms.isfinite()
         scale = torch.where(takes, (settings.clip_grad / (norms + 1e-6)).clamp(max=1.0), 0.0)
         # The first step has a rate of 0 where the rate warms up.
@@ -187,7 +186,7 @@ class AdamW:
         change = (self._second / (1 - large**counted)).sqrt_().add_(1e-8).reciprocal_()
         change.mul_(self._first).mul_(rate[:, None] / (1 - small**counted))
         shrink = 1 - rate * settings.weight_decay
-        parts = change.split(self._sizes, 1)
+        parts = torch.split(change, self._sizes, 1)
         for weight, part in zip(self._weights.values(), parts, strict=True):
             weight.mul_(shrink.view(-1, *[1] * (weight.dim() - 1))).sub_(part.view(weight.shape))
         return norms

@@ -193,8 +193,9 @@ def _split_rows(counts: Tensor, end: Tensor) -> Iterator[tuple[Tensor, int, int]
     part = torch.bucketize(sizes[0], torch.tensor((0, *_PARTS)))
     order = torch.argsort(part, stable=True)
     lengths = torch.bincount(part, minlength=len(_PARTS) + 2).tolist()
-    placed, sizes = order.to(counts.device).split(lengths), sizes[:, order].split(lengths, 1)
-    for some, one in zip(placed[1:], sizes[1:], strict=True):
+    placed = torch.split(order.to(counts.device), lengths)
+    of_parts = torch.split(sizes[:, order], lengths, 1)
+    for some, one in zip(placed[1:], of_parts[1:], strict=True):
         if len(some):
             queries, keys = one.amax(1).tolist()
             yield some, queries, keys
