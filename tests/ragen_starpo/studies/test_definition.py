@@ -1,6 +1,7 @@
 """Definitions of studies: the catalogue, hashes of arms, and one line for each mistake."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -81,6 +82,22 @@ def test_a_study_like_another_replaces_settings_of_the_same_name_and_whole_table
         read(tmp_path, arms + text)
     with pytest.raises(UserError, match=r"mine\.toml: like: unknown study 'loses'.*losses"):
         read(tmp_path, text.replace("losses", "loses"))
+
+
+def test_a_study_like_another_may_change_single_claims(tmp_path):
+    base = read_study("estimators")
+    number = [claim.text for claim in base.claims].index("PPO ends lower than GRPO.")
+    text = 'like = "estimators"\n[changes."PPO ends lower than GRPO."]\nsays = "higher"\n'
+    claims = read(tmp_path, text).claims
+    assert claims[number] == replace(base.claims[number], says="higher")
+    assert [*claims[:number], *claims[number + 1 :]] == [
+        *base.claims[:number],
+        *base.claims[number + 1 :],
+    ]
+    with pytest.raises(UserError, match="changes: unknown claim 'PPO ends"):
+        read(tmp_path, text.replace("PPO ends lower", "PPO ends later"))
+    with pytest.raises(UserError, match="changes must have a table for each claim, by its text"):
+        read(tmp_path, 'like = "estimators"\nchanges = ["says"]\n')
 
 
 def test_equal_arms_of_two_studies_have_one_hash(tmp_path):

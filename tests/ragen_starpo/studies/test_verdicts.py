@@ -134,15 +134,15 @@ def test_false_verdicts_are_as_rare_as_the_level_says(tmp_path):
 def test_nothing_is_testable_if_the_reference_arm_does_not_learn(tmp_path):
     verdict = judge_here(make_study(claim()), StandIn(gain=14.0), tmp_path)[0]
     assert verdict.word == "not testable here"
-    assert verdict.why.startswith("success of base changes by +1")
+    assert verdict.why.startswith("success of the baseline base rises by 1")
     assert verdict.seeds == 4
 
 
 @pytest.mark.parametrize(
     ("bounds", "why"),
     [
-        ({"least": 0.02}, "clip_fraction of up is 0.01, not above 0.02"),
-        ({"most": 0.005}, "clip_fraction of up is 0.01, not below 0.005"),
+        ({"least": 0.02}, "clip_fraction is 0.01 in up, not above 0.02"),
+        ({"most": 0.005}, "clip_fraction is 0.01 in up, not below 0.005"),
         ({"least": 0.005}, ""),
     ],
 )
@@ -151,6 +151,19 @@ def test_a_knob_that_does_not_act_tests_nothing(tmp_path, bounds, why):
     verdict = judge_here(study, StandIn(curves={"clip_fraction": 0.01}), tmp_path)[0]
     assert (verdict.why, verdict.word == "higher") == (why, not why)
     assert verdict.knob == pytest.approx(0.01)
+
+
+def test_two_arms_of_one_algorithm_test_nothing(tmp_path):
+    """As estimators are that differ in later turns, in a game of one turn."""
+
+    class Equal(StandIn):
+        def _level(self, arm, start, seed):
+            return super()._level(0, start, seed)
+
+    alike, other = judge_here(make_study(claim("alike"), claim("up", "")), Equal(), tmp_path)
+    assert alike.word == "not testable here"
+    assert alike.why == "alike and base are the same algorithm in this game"
+    assert other.word == "higher"
 
 
 def test_a_knob_without_its_curve_tests_nothing(tmp_path):

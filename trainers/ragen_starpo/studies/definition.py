@@ -268,7 +268,8 @@ def read_study(name: str) -> Study:
 def _read_content(path: Path) -> JsonObject:
     """Return a file's tables, after those of the catalogue's study that it is `like`.
 
-    Its settings replace those of the same name; any other key replaces the whole value.
+    Its settings replace those of the same name, and its `changes` fields of the claims with these
+    texts; any other key replaces the whole value.
     """
     try:
         content = read_toml(path)
@@ -283,4 +284,12 @@ def _read_content(path: Path) -> JsonObject:
     if isinstance(own := content.get("settings", ()), list):
         lines = [*base.get("settings", ()), *map(str, own)]
         content["settings"] = [*{line.partition("=")[0]: line for line in lines}.values()]
+    changes, claims = content.pop("changes", {}), base.get("claims", ())
+    if not isinstance(changes, dict) or not all(isinstance(one, dict) for one in changes.values()):
+        raise UserError(f"{path}: changes must have a table for each claim, by its text")
+    texts = [claim["text"] for claim in claims]
+    for text in changes:
+        if text not in texts:
+            raise UserError(f"{path}: changes: {unknown('claim', text, texts)}")
+    base["claims"] = [claim | changes.get(claim["text"], {}) for claim in claims]
     return {**base, **content}

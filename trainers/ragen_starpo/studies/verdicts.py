@@ -161,13 +161,20 @@ class Sample:
         known = None if curve is None else curve[~np.isnan(curve)]
         return float(known.mean(dtype=np.float64)) if known is not None and known.size else math.nan
 
+    def _are_equal(self, one: str, other: str) -> bool:
+        first, second = (self._runs[arm].curves["success"] for arm in (one, other))
+        return np.array_equal(first, second)
+
     def closed_gate(self, claim: Claim) -> str:
         """Return which gate a claim does not pass; empty if it passes all."""
         # A run that has not risen cannot collapse.
         rising = [*claim.plus, *claim.minus] if claim.about_collapse else []
         for arm in dict.fromkeys([self._study.reference, *rising]):
             if (rise := find_rise(self._runs[arm])) < GAIN:
-                return f"success of {arm} changes by {rise:+.1f} points, below {GAIN:+g}"
+                name = f"the baseline {arm}" if arm == self._study.reference else arm
+                return f"success of {name} rises by {rise:.1f} points, less than {GAIN:g}"
+        if len(claim.plus) == len(claim.minus) == 1 and self._are_equal(*claim.plus, *claim.minus):
+            return f"{claim.plus[0]} and {claim.minus[0]} are the same algorithm in this game"
         knob, value = claim.knob, self.knob(claim)
         if knob and value is not None:
             low = -math.inf if knob.least is None else knob.least
@@ -175,7 +182,7 @@ class Sample:
             if not low <= value <= high:
                 side = "not below" if value > high else "not above"
                 bound = knob.most if value > high else knob.least
-                return f"{knob.curve} of {knob.arm} is {value:.3g}, {side} {bound:g}"
+                return f"{knob.curve} is {value:.3g} in {knob.arm}, {side} {bound:g}"
         if claim.about_collapse:
             rates = [self.metric(arm, "collapsed").mean() for arm in (*claim.plus, *claim.minus)]
             if max(rates) < COLLAPSED:
