@@ -47,7 +47,7 @@ def token_gae(
     critic=True,
     credit="turn",
     formula="gae over turns with `gamma_turn`, then over the tokens of each turn; whitened",
-    paper="2504.20073",
+    paper="2510.16907",
 )
 def bi_level_gae(
     rewards: Tensor,
@@ -59,7 +59,7 @@ def bi_level_gae(
     gamma: float = 1.0,
     lam: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """GAE over turns, then over the tokens of each turn (RAGEN, arXiv 2504.20073).
+    """GAE over turns, then over the tokens of each turn (VAGEN, arXiv 2510.16907).
 
     First, the last tokens of turns are the steps of a short episode, discounted with `gamma_turn`.
     Then the tokens of each turn are an episode with one reward: the turn's return, on its last

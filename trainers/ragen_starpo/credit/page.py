@@ -26,10 +26,13 @@ _ABOUT = (
     "values of the history) before and after each answer. The difference of their mean returns is "
     "the turn's true advantage, Q - V. An estimate is the result of the trainer's function at the "
     "turn's first token, scaled once for a policy so that its squared error is least.",
-    "*Bias* is the root mean square of the error that {batches} batches of the same prompts share "
-    "for equal histories and answers, *std* that of the rest, *RMSE* of both; the truth's own "
-    "error is left out. *Rank* is Spearman's correlation. *Wrong sign* and *no sign* are rates "
-    "among turns whose truth is beyond two standard errors from 0.",
+    "*RMSE* is the root mean square of the error over all turns, less the truth's own. *Bias* and "
+    "*std* split the error of those turns whose history and answer occur in several of the "
+    "{batches} batches of the same prompts: the part that these share, and the rest. *Rank* is "
+    "Spearman's correlation. *Wrong sign* and *no sign* are rates among turns whose truth is beyond "
+    "two standard errors from 0.",
+    "A critic learns from {critic_iterations} iterations of rollouts of the policy. Of several "
+    "critics, each learns from a bootstrap of the same rollouts, and an estimate uses their mean.",
 )
 
 
