@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ragen_starpo.studies.metrics import Runs, find_rise, measure, measure_signs
+from ragen_starpo.studies.metrics import Runs, find_rise, measure, measure_signs, miss_sign
 
 
 def runs_of(*success, **curves):
@@ -55,3 +55,13 @@ def test_a_warning_without_a_collapse_is_imprecise():
     signs = measure_signs(runs)
     assert signs["monitor_precision"][0] == 0
     assert math.isnan(signs["monitor_recall"][0])
+
+
+def test_a_sign_at_the_last_iteration_is_not_missed():
+    success = [0.5] * 40 + [0.1] * 20
+    # A moving median of five iterations has fallen with the third of them.
+    last, none = [0.45] * 57 + [0.05] * 3, [0.45] * 60
+    runs = runs_of(success, success, [0.5] * 60, reward_deviation=[last, none, last])
+    lead = measure(runs)["collapse_time"][0] - 60
+    assert measure_signs(runs)["deviation_lead"][:2].tolist() == [lead, lead]
+    assert miss_sign(runs, "deviation_lead") == pytest.approx([0, 1, math.nan], nan_ok=True)

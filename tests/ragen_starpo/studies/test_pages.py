@@ -1,14 +1,24 @@
 """The published findings: texts, pictures and numbers."""
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from ragen_starpo.studies.pages import write_pages
+from ragen_starpo.studies.definition import METRICS, OWN, Arm
+from ragen_starpo.studies.legend import MEANINGS
+from ragen_starpo.studies.pages import make_results, render_page, write_pages
+from ragen_starpo.studies.pictures import render_forest
 from ragen_starpo.studies.store import load_finding, open_store, run_study
 from tests.ragen_starpo.studies.stand_in import StandIn, claim, make_study
+
+
+def find(folder, study, player):
+    with open_store(folder, [study]):
+        judgement = run_study(study, folder, player, "cpu", lambda _: None)
+    return load_finding(folder, study, judgement)
 
 
 @pytest.fixture
@@ -17,20 +27,22 @@ def pages(tmp_path):
         claim("up", figure="figure 7", number="+5 points"),
         claim("down", says="lower", paper="B & C, arXiv 2"),
         claim("alike", metric="collapsed", about_collapse=True, same=10.0),
-        claim("down"),
+        claim("down", paper=OWN),
     )
-    with open_store(tmp_path / "store", [study]):
-        judgement = run_study(study, tmp_path / "store", StandIn(), "cpu", lambda _: None)
-    write_pages(tmp_path, [load_finding(tmp_path / "store", study, judgement)])
+    write_pages(tmp_path, [find(tmp_path / "store", study, StandIn())])
     return tmp_path
 
 
 def test_the_page_has_a_line_for_each_claim(pages):
     page = (pages / "findings.md").read_text()
-    assert "Claims: 4. Decided: 3, as the paper says: 2. Undecided: 0. " in page
-    assert "Not testable here: 1." in page
+    assert (
+        "3 rows test claims of papers: 2 hold here, 0 do not, 0 are undecided, and 1 could not be "
+        "tested. 1 rows test expectations of this suite: 0 hold here, 1 do not, " in page
+    )
+    assert "128 runs of 4 variants of training took 0.0 core-hours" in page
+    assert "Before training, success on held-out instances is: FrozenLake 3x3 30.0." in page
     assert "| [B &amp; C, arXiv 2](#b--c-arxiv-2) | 1 | 1 | 0 | 0 | 0 |" in page
-    assert "| 3 | 1 | 1 | 0 | 1 |" in page
+    assert "| [this suite](#this-suite) | 1 | 0 | 1 | 0 | 0 |" in page
     line = next(line for line in page.splitlines() if "+5 points" in line)
     assert line.startswith("| up is better (mean) | FrozenLake 3x3 | figure 7 | +5 points | +1")
     assert "| **higher**, as claimed | 32 | [mine](findings/study-mine.svg) |" in line
@@ -45,6 +57,7 @@ def test_pictures_are_valid_and_have_all_runs(pages):
     assert {file.name for file in (pages / "findings").iterdir()} == {
         "a.svg",
         "b---c.svg",
+        "this-suite.svg",
         "study-mine.svg",
         "curves.npz",
     }
@@ -64,3 +77,60 @@ def test_json_and_curves_have_the_numbers(pages):
         assert (success.dtype, success.shape) == (np.uint8, (arm["runs"], 60))
         assert success.mean() / 2 == pytest.approx(first["levels"][arm["name"]], abs=12)
         assert curves[f"{arm['hash']}/reward_deviation"] == pytest.approx(np.full(60, 0.4))
+
+
+def test_levels_are_those_of_one_side_against_those_of_the_other(tmp_path):
+    both = replace(claim("up"), plus=("up", "down"), minus=("base", "alike"))
+    study = make_study(both, claim("up", "", than=50.0))
+    finding = find(tmp_path, study, StandIn(noise=0.0))
+    page = render_page(make_results([finding]))
+    assert "| up 64.2; down 40.2 vs base 52.2; alike 52.2 |" in page
+    assert "| up 64.2 vs 50 |" in page
+
+
+def test_a_lead_shows_how_many_collapsed_runs_had_no_sign(tmp_path):
+    study = make_study(claim("up", "", metric="deviation_lead", about_collapse=True))
+    finding = find(tmp_path, study, StandIn(collapse={0: 1}))
+    page = render_page(make_results([finding]))
+    runs = finding.verdicts[0].seeds * study.warm_starts
+    assert f"(no sign in {runs // 4} of {runs // 4} collapsed runs) vs 0 |" in page
+
+
+def test_a_cell_has_the_settings_that_not_all_variants_have(tmp_path):
+    study = make_study(claim("up"), settings=("updates=2",))
+    changed = Arm(("seed=3",), {"samples": 4}, 40)
+    study = replace(study, arms={**study.arms, "base": changed})
+    page = render_page(make_results([find(tmp_path, study, StandIn())]))
+    assert "<br>base: `seed=3`, `samples=4`, `iterations=40` |" in page
+    assert "updates=2" not in page
+
+
+def test_each_metric_has_a_meaning():
+    assert MEANINGS.keys() == METRICS.keys()
+
+
+def draw(mean, low, high, as_claimed=True):
+    facts = {"game": "Bandit", "text": "It is.", "verdict": "higher", "same": 2.0}
+    return render_forest(
+        [facts | {"mean": mean, "interval": [low, high], "as_claimed": as_claimed}]
+    )
+
+
+def test_the_edge_shows_what_it_cuts():
+    markers = 3  # of the legend
+    assert draw(5, 2, 8).count("<circle") == markers
+    assert draw(5, 2, 8).count("l9-5") + draw(5, 2, 8).count("l-9-5") == 0
+    cut = draw(5, 2, 13)
+    assert (cut.count("<circle"), cut.count("l-9-5"), cut.count("l9-5")) == (markers, 1, 0)
+    beyond = draw(-15, -17, -13)
+    assert (beyond.count("<circle"), beyond.count("l-9-5"), beyond.count("l9-5")) == (2, 0, 1)
+
+
+def test_the_colour_shows_whether_a_claim_holds():
+    colours = {True: "#0b66d0", False: "#cf6008", None: "#949494"}
+    for outcome, colour in colours.items():
+        picture = draw(5, 2, 8, outcome)
+        drawn = [
+            one for one in colours.values() if f'stroke="{one}" stroke-width="2"/><g' in picture
+        ]
+        assert drawn == [colour]

@@ -10,7 +10,7 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import escape_markdown, make_table
 from ragen_bench.pages.formats import NONE
 from ragen_bench.runs.atomic import write_text
-from ragen_starpo.studies.pages import make_svg
+from ragen_starpo.studies.pictures import make_svg
 
 _COLUMNS = {
     "bias": "bias",

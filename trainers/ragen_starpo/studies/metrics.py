@@ -28,6 +28,8 @@ _SIGNS = {
     "entropy_lead": "policy/entropy",
     "gradient_lead": "policy/grad_norm",
 }
+LEADS = ("monitor_lead", *_SIGNS)
+"""Metrics of the time from a sign to the collapse."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def measure_signs(runs: Runs) -> dict[str, Values]:
     collapsed, collapse_time = success["collapsed"] > 0, success["collapse_time"]
     signs = [_first_signs(runs.curves, run) for run in range(count)]
     metrics = {}
-    for name in ("monitor_lead", *_SIGNS):
+    for name in LEADS:
         first = np.array([sign.get(name, iterations) for sign in signs], dtype=float)
         metrics[name] = np.where(collapsed, collapse_time - first, math.nan)
     first = np.array([sign.get("monitor_lead", math.inf) for sign in signs])
@@ -108,6 +110,16 @@ def measure_signs(runs: Runs) -> dict[str, Values]:
     metrics["monitor_recall"] = np.where(collapsed, in_time, math.nan)
     metrics["monitor_precision"] = np.where(np.isfinite(first), collapsed * in_time, math.nan)
     return metrics
+
+
+def miss_sign(runs: Runs, lead: str) -> Values:
+    """Return 1 for a collapsed run without the sign of a lead, 0 with it, NaN for others, (runs,).
+
+    A sign at the last iteration is one.
+    """
+    count = len(runs.curves["success"])
+    missed = [float(lead not in _first_signs(runs.curves, run)) for run in range(count)]
+    return np.where(measure(runs)["collapsed"] > 0, missed, math.nan)
 
 
 def find_rise(runs: Runs) -> float:

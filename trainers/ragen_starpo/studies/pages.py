@@ -14,21 +14,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragen_bench.escaping import escape_html
 from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import Markdown, bold, code, escape_markdown, link, make_table
 from ragen_bench.pages.formats import NONE
 from ragen_bench.runs.atomic import replacing, write_text
-from ragen_starpo.studies.definition import METRICS, OWN, Claim, Study, list_studies
-from ragen_starpo.studies.metrics import Runs, find_rise, moving_means
+from ragen_starpo.studies.definition import METRICS, OWN, WINDOW, Claim, Study, list_studies
+from ragen_starpo.studies.legend import COLUMNS, make_legend
+from ragen_starpo.studies.metrics import LEADS, Runs, find_rise, miss_sign
+from ragen_starpo.studies.pictures import render_curves, render_forest
 from ragen_starpo.studies.verdicts import LEVEL, Verdict
 
-_WIDTH, _ROW, _TEXT = 900, 20, 560
-_CHART, _HEIGHT, _ACROSS, _POINTS = 210, 120, 4, 30
-_COLOURS = {"higher": "#1a7f37", "lower": "#cf222e", "the same": "#0969da"}
-_RULES = "https://ragen-bench.github.io/ragen-bench/studies/"
-_LIMIT = 6.0
-"""Bound of the forest plots' axis, in multiples of a claim's δ."""
+_DECIDED = ("higher", "lower", "the same")
+_RULES = "https://ragen-bench.github.io/ragen-bench/studies/#verdicts"
+_SETTINGS = "https://ragen-bench.github.io/ragen-bench/recipes/"
+_CATALOGUE = (
+    "https://github.com/ragen-bench/ragen-bench/blob/main/trainers/ragen_starpo/studies/catalogue/"
+)
+_CAUTION = (
+    "The agents have 0.1 million weights and write no thoughts, so a disagreement does not refute "
+    "a paper. Rows of one game share the runs of their baseline, so they are not independent. "
+    "Verdicts are joint at 95 % over the claims of a study, not over this page."
+)
+_AGREES = {True: ", as claimed", False: ", not as claimed", None: ""}
 
 
 class Finding(NamedTuple):
@@ -49,7 +56,7 @@ def write_pages(folder: Path, findings: Sequence[Finding]) -> None:
     for paper, claims in _by_paper(results).items():
         write_text(pictures / f"{_slug(paper)}.svg", render_forest(claims))
     for finding in findings:
-        write_text(pictures / f"study-{finding.study.name}.svg", render_curves(finding))
+        write_text(pictures / f"study-{finding.study.name}.svg", render_curves(finding.runs))
     with replacing(pictures / "curves.npz") as content:
         content.write(pack_curves(findings))
 
@@ -69,6 +76,7 @@ def _make_study(finding: Finding) -> JsonObject:
             "settings": list(study.settings_of(arm)),
             "iterations": study.iterations_of(arm),
             "runs": len(runs.test),
+            "start": round(100 * float(runs.start.mean(dtype=np.float64)), 2),
             "rise": round(find_rise(runs), 2),
             "seconds": round(runs.seconds),
             "gpu_seconds": round(runs.gpu_seconds),
@@ -82,14 +90,15 @@ def _make_study(finding: Finding) -> JsonObject:
         "reference": study.reference,
         "warm_starts": study.warm_starts,
         "arms": arms,
-        "claims": [_make_claim(study, claim, verdict) for claim, verdict in pairs],
+        "claims": [_make_claim(finding, claim, verdict) for claim, verdict in pairs],
     }
 
 
-def _make_claim(study: Study, claim: Claim, verdict: Verdict) -> JsonObject:
+def _make_claim(finding: Finding, claim: Claim, verdict: Verdict) -> JsonObject:
+    study = finding.study
     # What a gate closed has a difference that nothing corrects for the other claims.
     estimate = None if verdict.word == "not testable here" else verdict.estimate
-    decided = verdict.word in _COLOURS
+    decided = verdict.word in _DECIDED
     interval = estimate.interval(verdict.level) if estimate else ()
     return {
         **asdict(claim),
@@ -103,61 +112,74 @@ def _make_claim(study: Study, claim: Claim, verdict: Verdict) -> JsonObject:
         "interval_level": round(verdict.level, 6),
         "runs": study.warm_starts * verdict.seeds,
         "levels": {arm: _round(level) for arm, level in verdict.levels.items()},
+        "no_sign": _count_missing_signs(finding, claim, verdict.seeds),
         "knob_value": _round(verdict.knob, 4),
     }
 
 
+def _count_missing_signs(finding: Finding, claim: Claim, seeds: int) -> dict[str, list[int]]:
+    """Return for each arm of a lead the collapsed runs without its sign, and all collapsed runs."""
+    counts = {}
+    for arm in (*claim.plus, *claim.minus) if claim.metric in LEADS and seeds else ():
+        misses = miss_sign(finding.runs[arm], claim.metric)
+        judged = misses.reshape(finding.study.warm_starts, -1)[:, :seeds]
+        counts[arm] = [int(np.nansum(judged)), int(np.isfinite(judged).sum())]
+    return counts
+
+
 def render_page(results: JsonObject) -> str:
     """Return the page of all findings in Markdown."""
-    studies = results["studies"]
-    claims = [claim for study in studies for claim in study["claims"]]
-    counts = Counter(claim["verdict"] for claim in claims)
-    agreed = sum(claim["as_claimed"] is True for claim in claims)
-    arms = {arm["hash"]: arm for study in studies for arm in study["arms"]}
-    cores, gpus = (
-        sum(arm[name] for arm in arms.values()) / 3600 for name in ("seconds", "gpu_seconds")
-    )
-    on_gpus = f" and {gpus:.1f} GPU-hours" if gpus else ""
-    names = [study["name"] for study in studies]
-    left = [code(name) for name in list_studies() if name not in names]
+    papers = _by_paper(results)
     parts = [
         "# The papers' findings on small agents",
-        f"Claims: {len(claims)}. Decided: {sum(counts[word] for word in _COLOURS)}, as the paper "
-        f"says: {agreed}. Undecided: {counts['undecided']}. "
-        f"Not testable here: {counts['not testable here']}. Agents of 0.1 million parameters "
-        f"learned in {cores:.1f} core-hours{on_gpus}; number of arms: {len(arms)}. "
-        f"{link('Rules and metrics', _RULES)} were fixed before the runs.",
-        f"```\n$ ragen-train study {' '.join(names)} --out store --pages docs/results\n```",
-        "Intervals are joint at 95 % over a study's claims and looks; *the same* is within ±δ. "
-        "In the pictures a difference is divided by its δ. "
-        "[All numbers](findings.json) and [curves](findings/curves.npz) are beside this page.",
+        _describe_counts(results),
+        "## Cautions",
+        _CAUTION,
+        "## Verdicts by paper",
+        _make_summary(papers),
+        *make_legend(results["studies"]),
     ]
-    if left:
-        parts.append(f"Studies of the catalogue that were not run yet: {', '.join(left)}.")
-    papers = _by_paper(results)
-    parts.append(_make_summary(papers))
-    columns = ["claim", "game", "figure", "theirs", "ours", "levels", "verdict", "runs", "curves"]
-    for paper, of_paper in papers.items():
-        rows = [_claim_row(claim) for claim in of_paper]
+    for paper, claims in papers.items():
         picture = f"![Differences by claim](findings/{_slug(paper)}.svg)"
-        parts += [f"## {escape_markdown(paper)}", picture, make_table(columns, rows)]
-    parts += [
-        "## Studies",
-        make_table(
-            ["study", "question", "arms", "core-seconds", "command"],
-            [
-                [
-                    link(study["name"], f"findings/study-{study['name']}.svg"),
-                    study["question"],
-                    str(len(study["arms"])),
-                    _make_cost(study["arms"]),
-                    code(f"ragen-train study {study['name']} --out store"),
-                ]
-                for study in studies
-            ],
-        ),
-    ]
-    return "\n\n".join(parts) + "\n"
+        table = make_table(list(COLUMNS), [_claim_row(claim) for claim in claims])
+        parts += [f"## {escape_markdown(paper)}", picture, table]
+    return "\n\n".join([*parts, *_describe_studies(results["studies"])]) + "\n"
+
+
+def _describe_counts(results: JsonObject) -> str:
+    """Return the numbers of verdicts, on claims of papers and on this suite's own, and costs."""
+    claims = [claim for study in results["studies"] for claim in study["claims"]]
+    sentences = []
+    for text, is_own in (("claims of papers", False), ("expectations of this suite", True)):
+        rows = [claim for claim in claims if (claim["paper"] == OWN) == is_own]
+        if rows:
+            agreed, not_agreed, undecided, closed = _count(rows)
+            sentences.append(
+                f"{len(rows)} rows test {text}: {agreed} hold here, {not_agreed} do not, "
+                f"{undecided} are undecided, and {closed} could not be tested."
+            )
+    arms = {arm["hash"]: arm for study in results["studies"] for arm in study["arms"]}
+    runs, cores, gpus = (
+        sum(arm[name] for arm in arms.values()) for name in ("runs", "seconds", "gpu_seconds")
+    )
+    on_gpus = f" and {gpus / 3600:.1f} GPU-hours" if gpus else ""
+    return " ".join(
+        [
+            "Small agents were trained in small games by reinforcement learning, to test claims "
+            "about it.",
+            *sentences,
+            f"{runs:,} runs of {len(arms)} variants of training took {cores / 3600:.1f} core-hours"
+            f"{on_gpus}, without the training of the starting models.",
+            f"{link('The rules', _RULES)} say how a claim is judged.",
+        ]
+    )
+
+
+def _count(claims: Sequence[JsonObject]) -> list[int]:
+    """Return the numbers of claims that hold, do not, are undecided, and are not testable."""
+    decided = Counter(claim["as_claimed"] for claim in claims)
+    words = Counter(claim["verdict"] for claim in claims)
+    return [decided[True], decided[False], words["undecided"], words["not testable here"]]
 
 
 def _make_summary(papers: Mapping[str, Sequence[JsonObject]]) -> str:
@@ -165,13 +187,60 @@ def _make_summary(papers: Mapping[str, Sequence[JsonObject]]) -> str:
     rows = []
     for paper, claims in papers.items():
         anchor = re.sub(r"[^\w -]", "", paper.lower()).replace(" ", "-")
-        words = Counter(claim["verdict"] for claim in claims)
-        decided = Counter(claim["as_claimed"] for claim in claims)
-        counts = [len(claims), decided[True], decided[False], words["undecided"]]
-        counts.append(words["not testable here"])
-        rows.append([link(paper, f"#{anchor}"), *map(str, counts)])
+        counts = map(str, [len(claims), *_count(claims)])
+        rows.append([link(paper, f"#{anchor}"), *counts])
     head = ["paper", "claims", "as claimed", "not as claimed", "undecided", "not testable here"]
     return make_table(head, rows)
+
+
+def _describe_studies(studies: Sequence[JsonObject]) -> list[str]:
+    """Return the sections on the studies and on how to judge them again."""
+    names = [study["name"] for study in studies]
+    catalogue = list_studies()
+    rows = [
+        [
+            link(name, f"{_CATALOGUE}{name}.toml") if name in catalogue else name,
+            study["question"],
+            _list_arms(study["arms"]),
+            _make_cost(study["arms"]),
+            link("curves", f"findings/study-{name}.svg"),
+        ]
+        for name, study in zip(names, studies, strict=True)
+    ]
+    left = [code(name) for name in catalogue if name not in names]
+    return [
+        "## Studies",
+        "A study's name links to its file, which has all settings. The table has those "
+        f"{link('settings', _SETTINGS)} in which the variants differ; a variant without any is as "
+        "the file says for all. In the pictures of curves thin lines are runs, and the thick one "
+        f"is their mean. Each point is the mean of {WINDOW} iterations.",
+        make_table(["study", "question", "variants", "core-seconds", "curves"], rows),
+        *([f"Studies of the catalogue that were not run yet: {', '.join(left)}."] if left else []),
+        "## Judge again",
+        "A copy of the published runs gives the same page within seconds, without training. With "
+        "an empty folder as `--out` the same command trains all agents anew. "
+        "[All numbers](findings.json) and [curves](findings/curves.npz) are beside this page.",
+        "```\n$ cp -r docs/results/findings/runs store\n"
+        f"$ ragen-train study {' '.join(names)} --out store --pages pages\n```",
+    ]
+
+
+def _list_arms(arms: Sequence[JsonObject]) -> Markdown:
+    """Return a line for each arm with the settings that not all arms have."""
+    settings = {
+        arm["name"]: [
+            *arm["settings"],
+            *(f"{name}={value}" for name, value in arm["task"].items() if value != ""),
+            f"iterations={arm['iterations']}",
+        ]
+        for arm in arms
+    }
+    shared = set.intersection(*map(set, settings.values()))
+    lines = []
+    for name, of_arm in settings.items():
+        differ = ", ".join(code(setting) for setting in of_arm if setting not in shared)
+        lines.append(escape_markdown(name) + (f": {differ}" if differ else ""))
+    return Markdown("<br>".join(lines))
 
 
 def _make_cost(arms: Sequence[JsonObject]) -> str:
@@ -185,82 +254,29 @@ def _claim_row(claim: JsonObject) -> list[str]:
     if claim["mean"] is not None:
         low, high = claim["interval"]
         ours = f"{_sign(claim['mean'])}{unit} [{_sign(low)}, {_sign(high)}], δ {claim['same']:g}"
-    levels = "; ".join(
-        f"{arm} {NONE if level is None else f'{level:.1f}'}"
-        for arm, level in claim["levels"].items()
-    )
-    agrees = {True: ", as claimed", False: ", not as claimed", None: ""}[claim["as_claimed"]]
     why = escape_markdown(f": {claim['why']}" if claim["why"] else "")
-    verdict = Markdown(f"{bold(claim['verdict'])}{agrees}{why}")
+    verdict = Markdown(f"{bold(claim['verdict'])}{_AGREES[claim['as_claimed']]}{why}")
     picture = link(claim["study"], f"findings/study-{claim['study']}.svg")
     text = f"{claim['text']} ({claim['metric']})"
     theirs = [claim["figure"] or NONE, claim["number"] or NONE]
+    levels = _describe_levels(claim)
     return [text, claim["game"], *theirs, ours, levels, verdict, str(claim["runs"]), picture]
 
 
-def render_forest(claims: Sequence[JsonObject]) -> str:
-    """Return the forest plot of claims: differences in multiples of δ, with their intervals."""
-    height = _ROW * (len(claims) + 2)
-    left, span = _TEXT, _WIDTH - _TEXT - 10
-
-    def place(value: float) -> float:
-        return round(left + span * (max(-_LIMIT, min(_LIMIT, value)) + _LIMIT) / (2 * _LIMIT), 1)
-
-    lines = [
-        f'<path d="M{place(x)} 0V{height - _ROW}" stroke="#8886" {dash}/>'
-        f'<text x="{place(x)}" y="{height - 6}" text-anchor="middle">{label}</text>'
-        for x, label, dash in (
-            (-1, "\N{MINUS SIGN}δ", 'stroke-dasharray="3"'),
-            (0, "0", ""),
-            (1, "δ", 'stroke-dasharray="3"'),
-        )
-    ]
-    for row, claim in enumerate(claims):
-        y = _ROW * row + 14
-        whole = f"{claim['game']}: {claim['text']}"
-        text = whole if len(whole) < 88 else whole[:86] + "…"
-        lines.append(
-            f'<text x="0" y="{y}">{escape_html(text)}<title>{escape_html(whole)}</title></text>'
-        )
-        if claim["mean"] is None:
-            lines.append(
-                f'<text x="{place(0)}" y="{y}" text-anchor="middle">{claim["verdict"]}</text>'
-            )
-            continue
-        colour = _COLOURS.get(claim["verdict"], "#888")
-        low, mean, high = (
-            place(x / claim["same"])
-            for x in (claim["interval"][0], claim["mean"], claim["interval"][1])
-        )
-        lines.append(
-            f'<path d="M{low} {y - 4}H{high}" stroke="{colour}" stroke-width="2"/>'
-            f'<circle cx="{mean}" cy="{y - 4}" r="4" fill="{colour}"/>'
-        )
-    return make_svg(_WIDTH, height, lines)
-
-
-def render_curves(finding: Finding) -> str:
-    """Return the moving means of success of each run, a chart for each arm."""
-    lines = []
-    for number, (arm, runs) in enumerate(finding.runs.items()):
-        means = moving_means(runs.curves["success"])
-        x = number % _ACROSS * (_CHART + 15)
-        y = number // _ACROSS * (_HEIGHT + 40)
-        picked = np.unique(np.linspace(0, means.shape[1] - 1, _POINTS).astype(int))
-        xs = np.round(np.linspace(0, _CHART, len(picked))).astype(int)
-        bold = _path(xs, means.mean(axis=0)[picked])
-        thin = "".join(_path(xs, run[picked]) for run in means)
-        lines.append(
-            f'<g transform="translate({x},{y + 20})"><text y="-6">{escape_html(arm)}</text>'
-            f'<path d="M0 0V{_HEIGHT}H{_CHART}" stroke="#888"/>'
-            f'<path d="{thin}" stroke="#0969da44"/>'
-            f'<path d="{bold}" stroke="#cf222e" stroke-width="2"/>'
-            f'<text x="{_CHART}" y="{_HEIGHT + 12}" text-anchor="end">'
-            f"{runs.curves['success'].shape[1]} iterations, 0 to 100 %</text></g>"
-        )
-    return make_svg(
-        _ACROSS * (_CHART + 15), -(-len(finding.runs) // _ACROSS) * (_HEIGHT + 40), lines
-    )
+def _describe_levels(claim: JsonObject) -> str:
+    """Return the levels of the claim's first side against its second, or against its number."""
+    sides = []
+    for arms in (claim["plus"], claim["minus"]):
+        texts = []
+        for arm in arms:
+            level = claim["levels"].get(arm)
+            text = f"{arm} {NONE if level is None else _minus(f'{level:.1f}')}"
+            if arm in claim["no_sign"]:
+                missed, collapsed = claim["no_sign"][arm]
+                text += f" (no sign in {missed} of {collapsed} collapsed runs)"
+            texts.append(text)
+        sides.append("; ".join(texts) or f"{claim['than']:g}")
+    return " vs ".join(sides)
 
 
 def pack_curves(findings: Sequence[Finding]) -> bytes:
@@ -283,20 +299,6 @@ def pack_curves(findings: Sequence[Finding]) -> bytes:
     return content.getvalue()
 
 
-def _path(xs: np.ndarray, values: np.ndarray) -> str:
-    """Return an SVG path through values from 0 to 100, in relative steps."""
-    ys = np.round(_HEIGHT * (1 - values / 100)).astype(int)
-    steps = " ".join(f"{a},{b}" for a, b in zip(np.diff(xs), np.diff(ys), strict=True))
-    return f"M{xs[0]} {ys[0]}l{steps}"
-
-
-def make_svg(width: int, height: int, lines: Sequence[str]) -> str:
-    """Return a picture of some elements, whose text and axes fit light and dark pages."""
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {max(height, 1)}"'
-    style = "text{font:11px sans-serif;fill:#888;stroke:none}path{fill:none}"
-    return f"{head}><style>{style}</style>{''.join(lines)}</svg>\n"
-
-
 def _by_paper(results: JsonObject) -> dict[str, list[JsonObject]]:
     """Return the claims of each paper; RAGEN's papers come first, and this suite's claims last."""
     papers: dict[str, list[JsonObject]] = {}
@@ -312,7 +314,11 @@ def _slug(paper: str) -> str:
 
 
 def _sign(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}")
+    return _minus(f"{value:+.1f}")
+
+
+def _minus(number: str) -> str:
+    return number.replace("-", "\N{MINUS SIGN}")
 
 
 def _round(value: float | None, digits: int = 3) -> float | None:

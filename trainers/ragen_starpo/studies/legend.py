@@ -1,0 +1,74 @@
+"""The meaning of the columns and metrics of the published findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from ragen_bench.json_types import JsonObject
+from ragen_bench.markdown import Markdown, link, make_table
+from ragen_starpo.studies.definition import Task
+
+COLUMNS = {
+    "claim": "the claim in words, and in brackets the metric that tests it",
+    "game": "the game that the agents learn; a board's side is in the name",
+    "figure": "the place in the paper",
+    "theirs": "the paper's own number, if it gives one",
+    "ours": "the first side of *levels* minus the second, in the metric's unit, with its interval; "
+    "then δ: a smaller difference counts as none; each starting model counts the same, which "
+    "matters where only some runs have the metric",
+    "levels": "the metric's mean in each variant: those of the first side, *vs*, then those of the "
+    "second side or the number that the claim names; a side of several variants is their mean",
+    "verdict": "*higher*, *lower*: the interval excludes 0; *the same*: all of it is within ±δ, "
+    "even if it excludes 0; *undecided*: neither; *not testable here*: a condition of the rules is "
+    "not met, which is named, so no difference is given; then whether this is as claimed",
+    "runs": "runs of each variant that were judged: {starts} starting models times the seeds of "
+    "each; what one seed leaves undecided gets more",
+    "curves": "success of each run in the course of training",
+}
+_MONITOR = "https://ragen-bench.github.io/ragen-bench/diagnostics/"
+_LEAD = (
+    "iterations from the monitor's first warning of {} to the collapse, in collapsed runs; without "
+    "a warning the last iteration counts, and *levels* says in how many runs"
+)
+MEANINGS = {
+    "mean": "success in training, mean over all iterations: who learns faster",
+    "test": "success on held-out instances after training: who ends higher",
+    "gain": "`test` minus the same before training",
+    "best": "highest mean of 20 iterations",
+    "last": "mean of the last 20 iterations",
+    "collapsed": "per cent of runs that collapse: their mean of 20 iterations falls 15 points "
+    "below its best so far",
+    "collapse_time": "iteration of the collapse; the last one if there is none",
+    "deviation_lead": _LEAD.format("a falling reward deviation within groups"),
+    "entropy_lead": _LEAD.format("falling entropy"),
+    "gradient_lead": _LEAD.format("a growing gradient norm"),
+    "monitor_lead": _LEAD.format("any sign"),
+    "monitor_recall": "per cent of collapsed runs that the monitor warned of by then",
+    "monitor_precision": "per cent of warned runs that collapse then or later",
+}
+"""The meaning of each of `METRICS`, in Markdown."""
+
+
+def make_legend(studies: Sequence[JsonObject]) -> list[str]:
+    """Return the section on the tables' columns and on the metrics that occur in them."""
+    starts = " or ".join(map(str, sorted({study["warm_starts"] for study in studies})))
+    columns = [[name, Markdown(text.format(starts=starts))] for name, text in COLUMNS.items()]
+    used = {claim["metric"] for study in studies for claim in study["claims"]}
+    metrics = [[name, Markdown(text)] for name, text in MEANINGS.items() if name in used]
+    before: dict[str, dict[str, float]] = {}
+    for study in studies:
+        for arm in study["arms"]:
+            if arm["name"] == study["reference"]:
+                title = Task(**arm["task"]).title
+                before.setdefault(title, {})[arm["hash"]] = arm["start"]
+    levels = [f"{title} {fmean(of_arms.values()):.1f}" for title, of_arms in before.items()]
+    return [
+        "## How to read a row",
+        make_table(["column", "meaning"], columns),
+        "Success is the percentage of episodes that are solved, and differences of it are points. "
+        f"Before training, success on held-out instances is: {', '.join(sorted(levels))}.",
+        make_table(["metric", "meaning"], metrics),
+        f"The {link('monitor', _MONITOR)} watches training for signs of a collapse. "
+        "In the pictures a difference and its interval are divided by δ.",
+    ]
