@@ -29,8 +29,8 @@ _ABOUT = (
     "*RMSE* is the root mean square of the error over all turns, less the truth's own. *Bias* and "
     "*std* split the error of those turns whose history and answer occur in several of the "
     "{batches} batches of the same prompts: the part that these share, and the rest. *Rank* is "
-    "Spearman's correlation. *Wrong sign* and *no sign* are rates among turns whose truth is beyond "
-    "two standard errors from 0.",
+    "Spearman's correlation. *Wrong sign* and *no sign* are rates among turns whose truth is "
+    "beyond two standard errors from 0.",
     "A critic learns from {critic_iterations} iterations of rollouts of the policy. Of several "
     "critics, each learns from a bootstrap of the same rollouts, and an estimate uses their mean.",
 )
