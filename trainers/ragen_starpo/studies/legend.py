@@ -19,11 +19,11 @@ COLUMNS = {
     "matters where only some runs have the metric",
     "levels": "the metric's mean in each variant: those of the first side, *vs*, then those of the "
     "second side or the number that the claim names; a side of several variants is their mean",
-    "verdict": "*higher*, *lower*: the interval excludes 0; *the same*: all of it is within ±δ, "
-    "even if it excludes 0; *undecided*: neither; *not testable here*: a condition of the rules is "
-    "not met, which is named, so no difference is given; then whether this is as claimed",
-    "runs": "runs of each variant that were judged: {starts} starting models times the seeds of "
-    "each; what one seed leaves undecided gets more",
+    "verdict": "*the same*: the whole interval is within ±δ, even if it excludes 0; *higher*, "
+    "*lower*: otherwise, if it excludes 0; *undecided*: neither; *not testable here*: the named "
+    "condition of the rules is not met, so no difference is given; then whether this is as claimed",
+    "runs": "runs of each variant that were judged: {starts} starting models (warm starts) times "
+    "the seeds of each; what one seed leaves undecided gets more",
     "curves": "success of each run in the course of training",
 }
 _MONITOR = "https://ragen-bench.github.io/ragen-bench/diagnostics/"
@@ -44,8 +44,8 @@ MEANINGS = {
     "entropy_lead": _LEAD.format("falling entropy"),
     "gradient_lead": _LEAD.format("a growing gradient norm"),
     "monitor_lead": _LEAD.format("any sign"),
-    "monitor_recall": "per cent of collapsed runs that the monitor warned of by then",
-    "monitor_precision": "per cent of warned runs that collapse then or later",
+    "monitor_recall": "per cent of collapsed runs with a warning no later than the collapse",
+    "monitor_precision": "per cent of runs with a warning that collapse no earlier than it",
 }
 """The meaning of each of `METRICS`, in Markdown."""
 
