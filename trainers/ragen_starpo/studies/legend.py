@@ -27,10 +27,7 @@ COLUMNS = {
     "curves": "success of each run in the course of training",
 }
 _MONITOR = "https://ragen-bench.github.io/ragen-bench/diagnostics/"
-_LEAD = (
-    "iterations from the monitor's first warning of {} to the collapse, in collapsed runs; without "
-    "a warning the last iteration counts, and *levels* says in how many runs"
-)
+_LEAD = "in collapsed runs, iterations from the monitor's first warning of {} to the collapse"
 MEANINGS = {
     "mean": "success in training, mean over all iterations: who learns faster",
     "test": "success on held-out instances after training: who ends higher",
@@ -69,6 +66,7 @@ def make_legend(studies: Sequence[JsonObject]) -> list[str]:
         "Success is the percentage of episodes that are solved, and differences of it are points. "
         f"Before training, success on held-out instances is: {', '.join(sorted(levels))}.",
         make_table(["metric", "meaning"], metrics),
-        f"The {link('monitor', _MONITOR)} watches training for signs of a collapse. "
+        f"The {link('monitor', _MONITOR)} watches training for signs of a collapse. A warning that "
+        "never comes counts as one of the last iteration, and *levels* says in how many runs. "
         "In the pictures a difference and its interval are divided by δ.",
     ]
