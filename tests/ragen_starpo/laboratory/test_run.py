@@ -76,7 +76,7 @@ def test_arms_play_the_same_instances_with_the_same_chances():
     assert len({float(value) for value in one.curves["rollout_tokens"][:, 0]}) > 1
 
 
-class Counter(TorchDispatchMode):
+class CountingMode(TorchDispatchMode):
     """Counts the operations that a device would be sent, by kind."""
 
     def __init__(self):
@@ -99,7 +99,7 @@ class Counter(TorchDispatchMode):
     ],
 )
 def test_the_number_of_operations_does_not_grow_with_that_of_seeds(settings, monkeypatch):
-    """A GPU is sent one operation at a time, however many seeds it computes."""
+    """Of equal seeds in equal steps; a GPU is sent one operation after the other."""
     monkeypatch.setattr(learning, "keep_groups", lambda _, one: torch.ones_like(one.success))
     monkeypatch.setattr(
         *(learning, "steps_of"),
@@ -114,20 +114,21 @@ def test_the_number_of_operations_does_not_grow_with_that_of_seeds(settings, mon
     tokens = torch.rand(1, count, game.budget.max_turns, game.answer_tokens, generator=noise)
     chances = torch.rand(1, count, game.chances, generator=noise)
     counts = []
-    for seeds in (2, 3, 5):
+    for seeds in (2, 2, 3, 5):
 
         def stack(one, seeds=seeds):
             return one.repeat(seeds, *[1] * (one.dim() - 1))
 
         stacked = {name: stack(one) for name, one in weights.items()}
-        with Counter() as counter:
+        with CountingMode() as counter:
             drawn = Chances(stack(chances), stack(tokens))
             rollouts = play(model, stacked, game, stack(boards), TASK.samples, drawn)
             learner = learning.Learner(model, recipe, stacked)
             learner.learn(rollouts, 0, torch.rand(rollouts.mask.shape, generator=noise))
         counts.append(counter.found)
-    assert counts[0].total() > 1000
-    assert counts[0] == counts[1] == counts[2]
+    assert counts[1].total() > 1000
+    # The first pass made tables that later ones share.
+    assert counts[1] == counts[2] == counts[3]
 
 
 def test_further_prompts_replace_groups_whose_returns_do_not_differ(tmp_path):

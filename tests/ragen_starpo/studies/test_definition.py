@@ -96,6 +96,12 @@ def test_a_study_like_another_may_change_single_claims(tmp_path):
     ]
     with pytest.raises(UserError, match="changes: unknown claim 'PPO ends"):
         read(tmp_path, text.replace("PPO ends lower", "PPO ends later"))
+    with pytest.raises(UserError, match=r"changes is for the claims of estimators; remove it"):
+        read(tmp_path, "claims = []\n" + text)
+    with pytest.raises(UserError, match="changes is for the claims of a study that this one is"):
+        read(tmp_path, text.partition("\n")[2])
+    with pytest.raises(UserError, match=r"claims\.1\.say: there is no .*did you mean claims\.says"):
+        read(tmp_path, text.replace("says", "say"))
     with pytest.raises(UserError, match="changes must have a table for each claim, by its text"):
         read(tmp_path, 'like = "estimators"\nchanges = ["says"]\n')
 

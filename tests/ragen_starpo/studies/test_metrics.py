@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ragen_starpo.studies.metrics import Runs, find_rise, measure, measure_signs, miss_sign
+from ragen_starpo.studies.metrics import Runs, find_missing_signs, find_rise, measure, measure_signs
 
 
 def runs_of(*success, **curves):
@@ -64,4 +64,6 @@ def test_a_sign_at_the_last_iteration_is_not_missed():
     runs = runs_of(success, success, [0.5] * 60, reward_deviation=[last, none, last])
     lead = measure(runs)["collapse_time"][0] - 60
     assert measure_signs(runs)["deviation_lead"][:2].tolist() == [lead, lead]
-    assert miss_sign(runs, "deviation_lead") == pytest.approx([0, 1, math.nan], nan_ok=True)
+    assert find_missing_signs(runs, "deviation_lead") == pytest.approx(
+        [0, 1, math.nan], nan_ok=True
+    )

@@ -36,8 +36,8 @@ def pages(tmp_path):
 def test_the_page_has_a_line_for_each_claim(pages):
     page = (pages / "findings.md").read_text()
     assert (
-        "3 rows test claims of papers: 2 hold here, 0 do not, 0 are undecided, and 1 could not be "
-        "tested. 1 rows test expectations of this suite: 0 hold here, 1 do not, " in page
+        "Rows that test claims of papers: 3. Of these 2 hold here, 0 do not, 0 are undecided, and "
+        "1 could not be tested. Rows that test expectations of this suite: 1. Of these 0 " in page
     )
     assert "128 runs of 4 variants of training took 0.0 core-hours" in page
     assert "Before training, success on held-out instances is: FrozenLake 3x3 30.0." in page

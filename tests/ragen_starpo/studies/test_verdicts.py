@@ -1,6 +1,7 @@
 """Verdicts: intervals against SciPy and by simulation, words by known effects, gates and looks."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -160,7 +161,14 @@ def test_two_arms_of_one_algorithm_test_nothing(tmp_path):
         def _level(self, arm, start, seed):
             return super()._level(0, start, seed)
 
+    class Tested(Equal):  # the same training, tested in different games
+        def __call__(self, task, settings, **more):
+            runs = super().__call__(task, settings, **more)
+            return replace(runs, test=runs.test + 0.01 * len(self.calls))
+
     alike, other = judge_here(make_study(claim("alike"), claim("up", "")), Equal(), tmp_path)
+    tested = judge_here(make_study(claim("alike", metric="test")), Tested(), tmp_path / "tested")[0]
+    assert tested.word != "not testable here"
     assert alike.word == "not testable here"
     assert alike.why == "alike and base are the same algorithm in this game"
     assert other.word == "higher"

@@ -223,7 +223,7 @@ def _train_critics(
 
 
 class _Target(NamedTuple):
-    """What a critic learns: credit and discount of turns decide its returns."""
+    """The settings of a critic's returns, credit and discount of turns, and its number."""
 
     credit: str
     gamma_turn: float

@@ -31,8 +31,9 @@ _ABOUT = (
     "{batches} batches of the same prompts: the part that these share, and the rest. *Rank* is "
     "Spearman's correlation. *Wrong sign* and *no sign* are rates among turns whose truth is "
     "beyond two standard errors from 0.",
-    "A critic learns from {critic_iterations} iterations of rollouts of the policy. Of several "
-    "critics, each learns from a bootstrap of the same rollouts, and an estimate uses their mean.",
+    "A critic learns from {critic_iterations} iterations of rollouts of the policy. Several "
+    "critics learn from bootstraps of the same rollouts, and an estimate uses the mean of their "
+    "values.",
 )
 
 
@@ -59,7 +60,7 @@ def render_page(content: JsonObject) -> str:
         *(text.format(**content["size"]) for text in _ABOUT),
         "```\n" + "\n".join(_list_commands(content)) + "\n```",
         "![Rank correlations with the truth](credit.svg)",
-        "[All numbers](credit.json), also by the success rate of the group, are beside this page.",
+        "[All numbers](credit.json), also by the success rate of the group, are next to this page.",
     ]
     for found in content["policies"]:
         head, *rows = make_rows(found)
@@ -75,7 +76,7 @@ def render_page(content: JsonObject) -> str:
             f"{found['turns']:,} turns with {found['pairs']:,} different pairs of history and "
             f"answer; success {100 * found['success']:.1f} %; {found['seconds']:.0f} s of one "
             f"core. The truth has a root mean square of {found['truth_rms']:.3f} and a standard "
-            f"error of {found['truth_error']:.3f}; the critic's values err by "
+            f"error of {found['truth_error']:.3f}; a single critic's values err by "
             f"{found['critic_error']:.3f}.",
             make_table(head, rows),
             "Rank correlation by turn, and by the success rate of the group:",

@@ -152,7 +152,7 @@ class AdamW:
     def __init__(self, weights: Weights, settings: OptimiserSettings) -> None:
         self._settings = settings
         self._weights = weights
-        # The moments of all weights stand side by side, (S, weights): a GPU has fewer kernels.
+        # The moments of all weights are in one tensor, (S, weights): a GPU launches fewer kernels.
         flat = torch.cat([weight.flatten(1) for weight in weights.values()], 1)
         self._first, self._second = torch.zeros_like(flat), torch.zeros_like(flat)
         self._sizes = [weight[0].numel() for weight in weights.values()]

@@ -231,7 +231,8 @@ def describe_error(recipe: type, error: ValidationError) -> str:
     if not path:
         return message if first["type"] == "value_error" else f"the recipe: {message}"
     if first["type"] == "unexpected_keyword_argument":
-        return f"{name}: there is no such setting; {_suggest(recipe, path[:-1], path[-1])}"
+        tables = [part for part in first["loc"][:-1] if isinstance(part, str)]
+        return f"{name}: there is no such setting; {_suggest(recipe, tables, path[-1])}"
     if first["type"] in _BOUNDS:
         names = [part for part in first["loc"] if isinstance(part, str)]
         bounds = _bounds(recipe, names)
@@ -269,7 +270,8 @@ def _field_infos(hint: object) -> Iterator[FieldInfo]:
 def _suggest(recipe: type, tables: Sequence[str], name: str) -> str:
     section = recipe
     for table in tables:
-        section = _dataclass_in(get_type_hints(section)[table]) or section
+        # Names of arms and other keys of a dictionary are no fields.
+        section = _dataclass_in(get_type_hints(section).get(table)) or section
     known = [field.name for field in fields(section)]
     inside = [] if tables else list(_find_in_tables(recipe, name))
     if inside:

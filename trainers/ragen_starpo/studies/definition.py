@@ -69,7 +69,7 @@ MAX_SKILL = 0.8
 LABORATORY = 2
 """Version of the laboratory. A change of its results raises it, and arms are run anew."""
 OWN = "this suite"
-"""The paper of claims that no paper makes."""
+"""The source of claims that no paper makes."""
 RECIPE = "small"
 """The recipe whose settings arms change."""
 
@@ -275,6 +275,8 @@ def _read_content(path: Path) -> JsonObject:
         content = read_toml(path)
     except OSError:
         raise UserError(f"there is no study {path}") from None
+    if "like" not in content and "changes" in content:
+        raise UserError(f"{path}: changes is for the claims of a study that this one is `like`")
     if "like" not in content:
         return content
     like = content.pop("like")
@@ -285,6 +287,8 @@ def _read_content(path: Path) -> JsonObject:
         lines = [*base.get("settings", ()), *map(str, own)]
         content["settings"] = [*{line.partition("=")[0]: line for line in lines}.values()]
     changes, claims = content.pop("changes", {}), base.get("claims", ())
+    if changes and "claims" in content:
+        raise UserError(f"{path}: changes is for the claims of {like}; remove it, or claims")
     if not isinstance(changes, dict) or not all(isinstance(one, dict) for one in changes.values()):
         raise UserError(f"{path}: changes must have a table for each claim, by its text")
     texts = [claim["text"] for claim in claims]

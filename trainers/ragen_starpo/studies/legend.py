@@ -57,7 +57,8 @@ def make_legend(studies: Sequence[JsonObject]) -> list[str]:
     for study in studies:
         for arm in study["arms"]:
             if arm["name"] == study["reference"]:
-                title = Task(**arm["task"]).title
+                task = Task(**arm["task"])
+                title = task.title + (f" with slips of {task.slip:g}" if task.slip else "")
                 before.setdefault(title, {})[arm["hash"]] = arm["start"]
     levels = [f"{title} {fmean(of_arms.values()):.1f}" for title, of_arms in before.items()]
     return [

@@ -112,7 +112,7 @@ def measure_signs(runs: Runs) -> dict[str, Values]:
     return metrics
 
 
-def miss_sign(runs: Runs, lead: str) -> Values:
+def find_missing_signs(runs: Runs, lead: str) -> Values:
     """Return 1 for a collapsed run without the sign of a lead, 0 with it, NaN for others, (runs,).
 
     A sign at the last iteration is one.

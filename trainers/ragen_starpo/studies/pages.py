@@ -20,7 +20,7 @@ from ragen_bench.pages.formats import NONE
 from ragen_bench.runs.atomic import replacing, write_text
 from ragen_starpo.studies.definition import METRICS, OWN, WINDOW, Claim, Study, list_studies
 from ragen_starpo.studies.legend import COLUMNS, make_legend
-from ragen_starpo.studies.metrics import LEADS, Runs, find_rise, miss_sign
+from ragen_starpo.studies.metrics import LEADS, Runs, find_missing_signs, find_rise
 from ragen_starpo.studies.pictures import render_curves, render_forest
 from ragen_starpo.studies.verdicts import LEVEL, Verdict
 
@@ -121,7 +121,7 @@ def _count_missing_signs(finding: Finding, claim: Claim, seeds: int) -> dict[str
     """Return for each arm of a lead the collapsed runs without its sign, and all collapsed runs."""
     counts = {}
     for arm in (*claim.plus, *claim.minus) if claim.metric in LEADS and seeds else ():
-        misses = miss_sign(finding.runs[arm], claim.metric)
+        misses = find_missing_signs(finding.runs[arm], claim.metric)
         judged = misses.reshape(finding.study.warm_starts, -1)[:, :seeds]
         counts[arm] = [int(np.nansum(judged)), int(np.isfinite(judged).sum())]
     return counts
@@ -155,8 +155,8 @@ def _describe_counts(results: JsonObject) -> str:
         if rows:
             agreed, not_agreed, undecided, closed = _count(rows)
             sentences.append(
-                f"{len(rows)} rows test {text}: {agreed} hold here, {not_agreed} do not, "
-                f"{undecided} are undecided, and {closed} could not be tested."
+                f"Rows that test {text}: {len(rows)}. Of these {agreed} hold here, {not_agreed} do "
+                f"not, {undecided} are undecided, and {closed} could not be tested."
             )
     arms = {arm["hash"]: arm for study in results["studies"] for arm in study["arms"]}
     runs, cores, gpus = (
@@ -219,7 +219,7 @@ def _describe_studies(studies: Sequence[JsonObject]) -> list[str]:
         "## Judge again",
         "A copy of the published runs gives the same page within seconds, without training. With "
         "an empty folder as `--out` the same command trains all agents anew. "
-        "[All numbers](findings.json) and [curves](findings/curves.npz) are beside this page.",
+        "[All numbers](findings.json) and [curves](findings/curves.npz) are next to this page.",
         "```\n$ cp -r docs/results/findings/runs store\n"
         f"$ ragen-train study {' '.join(names)} --out store --pages pages\n```",
     ]

@@ -104,7 +104,7 @@ def render_curves(arms: Mapping[str, Runs]) -> str:
 
 
 def _path(xs: np.ndarray, values: np.ndarray) -> str:
-    """Return an SVG path through values from 0 to 100, in relative steps; of one, a dash."""
+    """Return an SVG path of values from 0 to 100, in relative steps; a dash for a single one."""
     ys = np.round(_HEIGHT * (1 - values / 100)).astype(int)
     steps = " ".join(f"{a},{b}" for a, b in zip(np.diff(xs), np.diff(ys), strict=True))
     return f"M{xs[0]} {ys[0]}" + (f"l{steps}" if steps else "h6")

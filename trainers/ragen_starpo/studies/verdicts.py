@@ -161,9 +161,11 @@ class Sample:
         known = None if curve is None else curve[~np.isnan(curve)]
         return float(known.mean(dtype=np.float64)) if known is not None and known.size else math.nan
 
-    def _are_equal(self, one: str, other: str) -> bool:
-        first, second = (self._runs[arm].curves["success"] for arm in (one, other))
-        return np.array_equal(first, second)
+    def _is_same(self, one: str, other: str) -> bool:
+        first, second = self._runs[one], self._runs[other]
+        return np.array_equal(first.curves["success"], second.curves["success"]) and (
+            np.array_equal(first.test, second.test)
+        )
 
     def closed_gate(self, claim: Claim) -> str:
         """Return which gate a claim does not pass; empty if it passes all."""
@@ -173,7 +175,8 @@ class Sample:
             if (rise := find_rise(self._runs[arm])) < GAIN:
                 name = f"the baseline {arm}" if arm == self._study.reference else arm
                 return f"success of {name} rises by {rise:.1f} points, less than {GAIN:g}"
-        if len(claim.plus) == len(claim.minus) == 1 and self._are_equal(*claim.plus, *claim.minus):
+        sides = claim.plus, claim.minus
+        if all(len(side) == 1 for side in sides) and self._is_same(*claim.plus, *claim.minus):
             return f"{claim.plus[0]} and {claim.minus[0]} are the same algorithm in this game"
         knob, value = claim.knob, self.knob(claim)
         if knob and value is not None:

@@ -140,7 +140,7 @@ class Game(ABC, Generic[I]):
 
 
 @lru_cache(maxsize=256)
-def on_device(table: Tensor, device: torch.device) -> Tensor:
+def move_once(table: Tensor, device: torch.device) -> Tensor:
     """Return a table of a game on a device, to which it is moved once."""
     return table.to(device)
 

@@ -11,7 +11,7 @@ from ragen_envs.core.budget import Budget
 from ragen_envs.games.frozen_lake import rules as lake_rules
 from ragen_envs.games.frozen_lake.env import FrozenLakeEnv, FrozenLakeVariant
 from ragen_starpo.laboratory.games.boards import FAR, SQUARES, BoardGame
-from ragen_starpo.laboratory.games.game import State, on_device
+from ragen_starpo.laboratory.games.game import State, move_once
 
 _SHOWN = torch.tensor([*map(SQUARES.index, "_OG")])
 _SHOWN_BELOW = torch.tensor([*map(SQUARES.index, "PX√")])
@@ -55,14 +55,14 @@ class LakeGame(BoardGame[lake_rules.Lake]):
 
     def show(self, state: State) -> Tensor:
         """Return the squares; the player's own shows what it stands on."""
-        shown = on_device(_SHOWN, state.board.device)[state.board]
-        on = on_device(_SHOWN_BELOW, state.board.device)
+        shown = move_once(_SHOWN, state.board.device)[state.board]
+        on = move_once(_SHOWN_BELOW, state.board.device)
         here = state.player[..., None]
         return shown.scatter(-1, here, on[state.board.gather(-1, here)])
 
     def find_plan(self, boards: Tensor) -> Tensor:
         far = torch.where(boards == 2, 0, FAR)
-        beside = on_device(self._beside, boards.device)
+        beside = move_once(self._beside, boards.device)
         for _ in range(self._area):
             nearest = far[:, beside].amin(-1) + 1
             far = torch.where((boards == 1) | (boards == 2), far, torch.minimum(far, nearest))
@@ -75,8 +75,8 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         slip = self._slip
         at = taken.clamp(max=self.budget.max_actions - 1)[..., None]
         roll = (state.noise.gather(-1, at)[..., 0] * slip.total).long()
-        turns = on_device(self._turns, roll.device)[roll]
-        beside = on_device(self._beside, roll.device)[state.player, (direction + turns) % 4]
+        turns = move_once(self._turns, roll.device)[roll]
+        beside = move_once(self._beside, roll.device)[state.player, (direction + turns) % 4]
         state.player = torch.where(goes, beside, state.player)
         square = state.board.gather(-1, state.player[..., None])[..., 0]
         reached = goes & (square == 2)

@@ -10,7 +10,7 @@ from torch import Tensor
 from ragen_envs.games.mastermind.env import WON_POINTS, MastermindEnv, MastermindVariant
 from ragen_envs.games.mastermind.rules import LETTERS, Generator, Opening, all_codes
 from ragen_starpo.laboratory.games.bandits import WORD, NamingGame
-from ragen_starpo.laboratory.games.game import FRAME, State, on_device
+from ragen_starpo.laboratory.games.game import FRAME, State, move_once
 
 _FACT = WORD + len(LETTERS)
 _PEGS = 3
@@ -56,7 +56,7 @@ class MastermindGame(NamingGame[Opening]):
     def _find_possible(self, rows: Tensor) -> Tensor:
         """Return which codes agree with rows (S, B, rows, 2), of which some are -1."""
         guess, kind = rows.clamp(min=0).unbind(-1)
-        agrees = on_device(self._answers, rows.device)[guess] == kind[..., None]
+        agrees = move_once(self._answers, rows.device)[guess] == kind[..., None]
         return (agrees | (rows[..., :1] < 0)).all(-2)
 
     def show(self, state: State) -> Tensor:
@@ -68,7 +68,7 @@ class MastermindGame(NamingGame[Opening]):
             last = (number - 1).clamp(min=0)[..., None, None].expand(*number.shape, 1, 2)
             rows = state.memory.gather(2, last)
         guess, kind = rows.clamp(min=0).unbind(-1)
-        letters = on_device(self._codes, rows.device)[guess]
+        letters = move_once(self._codes, rows.device)[guess]
         places = torch.arange(_PEGS, device=rows.device)
         shown = _FACT + (kind[..., None] * _PEGS + places) * len(LETTERS) + letters
         return torch.where(rows[..., :1] < 0, -1, shown).flatten(2)
@@ -80,7 +80,7 @@ class MastermindGame(NamingGame[Opening]):
     def prefer(self, state: State, ways: list[Tensor]) -> Tensor:
         """Return the colours of the next peg of codes that agree with all answers, or any."""
         assert state.memory is not None
-        codes = on_device(self._codes, state.player.device)
+        codes = move_once(self._codes, state.player.device)
         possible = self._find_possible(torch.cat([state.board, state.memory], 2))
         for place, way in enumerate(ways):
             possible = possible & (codes[:, place] == way[..., None])
@@ -93,7 +93,7 @@ class MastermindGame(NamingGame[Opening]):
         guess = torch.zeros_like(state.player)
         for way in ways.unbind(-1):
             guess = guess * len(LETTERS) + way
-        kind = on_device(self._answers, guess.device)[guess, state.player]
+        kind = move_once(self._answers, guess.device)[guess, state.player]
         turns = torch.arange(self.budget.max_turns, device=guess.device)
         number = (self.budget.max_actions - state.actions_left)[..., None]
         is_next = goes[..., None] & (turns == number)

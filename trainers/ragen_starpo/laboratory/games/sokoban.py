@@ -19,7 +19,7 @@ from ragen_envs.games.sokoban.env import (
 )
 from ragen_envs.games.sokoban.generator import Generator as LevelGenerator
 from ragen_starpo.laboratory.games.boards import FAR, SQUARES, BoardGame
-from ragen_starpo.laboratory.games.game import State, on_device
+from ragen_starpo.laboratory.games.game import State, move_once
 
 _GROUND = torch.tensor([0, 1, 2, 1, 2, 1, 2])
 """Wall, floor or target below each of XSB's symbols."""
@@ -59,14 +59,14 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
         """Return the first states; a board is 0 on walls, 1 on floor and 2 on targets."""
         player = ((boards == 5) | (boards == 6)).long().argmax(-1)
         box = ((boards == 3) | (boards == 4)).long().argmax(-1)
-        ground = on_device(_GROUND, boards.device)[boards]
+        ground = move_once(_GROUND, boards.device)[boards]
         over = torch.zeros_like(player, dtype=torch.bool)
         left = torch.full_like(player, self.budget.max_actions)
         return State(ground, player, noise, left, over, over, box)
 
     def show(self, state: State) -> Tensor:
         assert state.boxes is not None
-        shown = on_device(_SHOWN, state.board.device)[state.board]
+        shown = move_once(_SHOWN, state.board.device)[state.board]
         for piece, (on_floor, on_target) in ((state.boxes, "X√"), (state.player, "PS")):
             place = piece[..., None]
             is_target = state.board.gather(-1, place) == 2
@@ -76,7 +76,7 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
 
     def find_plan(self, boards: Tensor) -> Tensor:
         count, area = boards.shape
-        ground = on_device(_GROUND, boards.device)[boards]
+        ground = move_once(_GROUND, boards.device)[boards]
         every = torch.arange(area * area, device=boards.device).expand(count, -1)
         blank = torch.zeros_like(every)
         after = []
@@ -124,8 +124,8 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
 
     def _beyond(self, state: State, place: Tensor, direction: Tensor) -> tuple[Tensor, Tensor]:
         """Return the square in a direction, and whether it is no wall."""
-        down = on_device(_DOWN, place.device)[direction]
-        right = on_device(_RIGHT, place.device)[direction]
+        down = move_once(_DOWN, place.device)[direction]
+        right = move_once(_RIGHT, place.device)[direction]
         row, column = place // self._inside + down, place % self._inside + right
         inside = (row >= 0) & (row < self._inside) & (column >= 0) & (column < self._inside)
         ahead = torch.where(inside, row * self._inside + column, place)
