@@ -124,7 +124,7 @@ def test_estimates_are_those_of_the_registered_functions(policy, monkeypatch):
 
 
 def test_an_ensemble_has_the_mean_of_critics_that_differ(policy, monkeypatch):
-    """A single critic of all rollouts is what it would be without an ensemble beside it."""
+    """A single critic of all rollouts is what it would be without an ensemble next to it."""
     alone = [name for name in ESTIMATES if not name.endswith("critics")]
     full, _ = collect_turns(Task("lake", 3), policy, SMALL)
     monkeypatch.setattr(estimates, "ESTIMATES", {name: ESTIMATES[name] for name in alone})

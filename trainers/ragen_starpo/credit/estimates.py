@@ -15,10 +15,9 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from ragen_bench.json_types import JsonObject
-from ragen_envs.core.instances import RandomStream
 from ragen_starpo.credit.continuations import Continuations, Truth, find_truth
 from ragen_starpo.laboratory.games import find_game
-from ragen_starpo.laboratory.games.game import draw
+from ragen_starpo.laboratory.games.game import draw, make_generator
 from ragen_starpo.laboratory.learning import Learner, compute_advantages
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play
@@ -123,7 +122,8 @@ def collect_turns(task: Task, weights: Weights, size: Size) -> tuple[Turns, floa
     model = StackedModel(SHAPE, game.vocabulary)
     bank = game.load(TRAIN)
     chances = {
-        name: _make_generator(name, size.seed) for name in ("rollouts", "continuations", "critic")
+        name: make_generator("credit", name, str(size.seed))
+        for name in ("rollouts", "continuations", "critic")
     }
     temperature = read_arm(()).rollouts.temperature
 
@@ -189,11 +189,6 @@ def collect_turns(task: Task, weights: Weights, size: Size) -> tuple[Turns, floa
     return turns, _root(errors.mean())
 
 
-def _make_generator(purpose: str, seed: int) -> torch.Generator:
-    stream = RandomStream("laboratory", "credit", purpose, str(seed))
-    return torch.Generator().manual_seed(stream.word() >> 1)
-
-
 def _train_critics(
     recipes: Mapping[str, Recipe],
     model: StackedModel,
@@ -211,7 +206,7 @@ def _train_critics(
                 for one, weight in weights.items()
             }
             critics[target] = Learner(model, recipe, copies)
-    bootstrap = _make_generator("bootstrap", size.seed)
+    bootstrap = make_generator("credit", "bootstrap", str(size.seed))
     for number in range(size.critic_iterations):
         rollouts = roll_anew()
         rows = rollouts.success.shape[1]
@@ -223,7 +218,7 @@ def _train_critics(
 
 
 class _Target(NamedTuple):
-    """The settings of a critic's returns, credit and discount of turns, and its number."""
+    """The settings in which critics differ; credit and discount decide their returns."""
 
     credit: str
     gamma_turn: float

@@ -14,10 +14,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ragen_bench.errors import UserError
-from ragen_envs.core.instances import RandomStream
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
 from ragen_starpo.laboratory.games import find_game
-from ragen_starpo.laboratory.games.game import AnyGame, draw
+from ragen_starpo.laboratory.games.game import AnyGame, draw, make_generator
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play, replace_groups
@@ -166,8 +165,7 @@ def make_warm_starts(
 
 
 def _generators(purpose: str, labels: Sequence[object]) -> list[torch.Generator]:
-    streams = [RandomStream("laboratory", purpose, str(label)) for label in labels]
-    return [torch.Generator().manual_seed(stream.word() >> 1) for stream in streams]
+    return [make_generator(purpose, str(label)) for label in labels]
 
 
 class _Runs:

@@ -145,6 +145,11 @@ def move_once(table: Tensor, device: torch.device) -> Tensor:
     return table.to(device)
 
 
+def make_generator(*path: str) -> torch.Generator:
+    """Return a generator of random numbers for a purpose of the laboratory."""
+    return torch.Generator().manual_seed(RandomStream("laboratory", *path).word() >> 1)
+
+
 def draw(chances: Sequence[torch.Generator], shape: tuple[int, ...], below: int = 0) -> Tensor:
     """Return random integers, or numbers in [0, 1), of a shape for each generator."""
     if below:
