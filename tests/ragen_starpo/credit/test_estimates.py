@@ -11,9 +11,10 @@ import torch
 from ragen_envs.core.budget import Budget
 from ragen_starpo.algorithms.registry import ESTIMATORS
 from ragen_starpo.cli import main
-from ragen_starpo.credit import estimates
 from ragen_starpo.credit.continuations import Continuations, find_truth
-from ragen_starpo.credit.estimates import ESTIMATES, Size, collect_turns, measure, split_error
+from ragen_starpo.credit.estimates import ESTIMATES, compare_estimators, measure, split_error
+from ragen_starpo.credit.turns import ENSEMBLE, Size, collect_turns
+from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.games.game import State
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel
@@ -87,7 +88,7 @@ def test_truth_covers_the_exact_values_of_two_steps(is_random):
 
 @pytest.fixture(scope="module")
 def policy():
-    game = estimates.find_game(Task("lake", 3))
+    game = find_game(Task("lake", 3))
     weights = StackedModel(SHAPE, game.vocabulary).make_weights([torch.Generator().manual_seed(1)])
     settings = WarmStart(0.5, steps=60)
     model, chances = StackedModel(SHAPE, game.vocabulary), [torch.Generator().manual_seed(2)]
@@ -98,7 +99,7 @@ def policy():
 def test_advantages_of_sampled_answers_have_mean_0(policy):
     size = replace(SMALL, batches=1, groups=6, samples=64, continuations=256)
     task = Task("lake", 3)
-    turns, _ = collect_turns(task, policy, size)
+    turns = collect_turns(task, policy, size, ESTIMATES)
     first = turns.position == 0
     truth = turns.truth[first].view(6, 64)
     # The error of V is the same for a prompt's rollouts.
@@ -109,7 +110,7 @@ def test_advantages_of_sampled_answers_have_mean_0(policy):
 
 def test_estimates_are_those_of_the_registered_functions(policy, monkeypatch):
     called = []
-    for name in {name.partition(",")[0] for name in ESTIMATES}:
+    for name in {one.estimator for one in ESTIMATES.values()}:
         estimator = ESTIMATORS.find(name)
 
         def function(*, _of=estimator, **inputs):
@@ -118,22 +119,21 @@ def test_estimates_are_those_of_the_registered_functions(policy, monkeypatch):
 
         function.__signature__ = __import__("inspect").signature(estimator.function)
         monkeypatch.setitem(ESTIMATORS._algorithms, name, replace(estimator, function=function))
-    turns, _ = collect_turns(Task("lake", 3), policy, SMALL)
-    assert set(called) == {name.partition(",")[0] for name in ESTIMATES}
+    turns = collect_turns(Task("lake", 3), policy, SMALL, ESTIMATES)
+    assert set(called) == {one.estimator for one in ESTIMATES.values()}
     assert list(turns.estimates) == list(ESTIMATES)
 
 
 def test_an_ensemble_has_the_mean_of_critics_that_differ(policy, monkeypatch):
     """A single critic of all rollouts is what it would be without an ensemble next to it."""
-    alone = [name for name in ESTIMATES if not name.endswith("critics")]
-    full, _ = collect_turns(Task("lake", 3), policy, SMALL)
-    monkeypatch.setattr(estimates, "ESTIMATES", {name: ESTIMATES[name] for name in alone})
-    single, _ = collect_turns(Task("lake", 3), policy, SMALL)
+    alone = {name: one for name, one in ESTIMATES.items() if one.critics == 1}
+    full = collect_turns(Task("lake", 3), policy, SMALL, ESTIMATES)
+    single = collect_turns(Task("lake", 3), policy, SMALL, alone)
     for name in alone:
         assert torch.equal(full.estimates[name], single.estimates[name]), name
     names = ("gae, credit turn", "gae, credit turn, lam 0.9")
     for name in names:
-        of_several = full.estimates[f"{name}, {estimates.CRITICS} critics"]
+        of_several = full.estimates[f"{name}, {ENSEMBLE} critics"]
         assert not torch.allclose(full.estimates[name], of_several, atol=1e-3)
 
     def find_values(critic, rollouts):
@@ -141,25 +141,23 @@ def test_an_ensemble_has_the_mean_of_critics_that_differ(policy, monkeypatch):
         values = torch.linspace(0, 1, shape[-1]).expand(shape)
         return values + torch.linspace(-2, 2, shape[0])[:, None, None] if shape[0] > 1 else values
 
-    monkeypatch.setattr(estimates, "ESTIMATES", ESTIMATES)
     monkeypatch.setattr(Learner, "find_values", find_values)
-    turns, _ = collect_turns(Task("lake", 3), policy, SMALL)
+    turns = collect_turns(Task("lake", 3), policy, SMALL, ESTIMATES)
     for name in names:
-        of_several = turns.estimates[f"{name}, {estimates.CRITICS} critics"]
+        of_several = turns.estimates[f"{name}, {ENSEMBLE} critics"]
         assert torch.allclose(turns.estimates[name], of_several, atol=1e-5)
 
 
 def test_equal_seeds_give_equal_results(policy):
     first, again, other = (
-        estimates.compare_estimators(Task("lake", 3), policy, replace(SMALL, seed=seed))
-        for seed in (0, 0, 1)
+        compare_estimators(Task("lake", 3), policy, replace(SMALL, seed=seed)) for seed in (0, 0, 1)
     )
     assert first == again
     assert first != other
 
 
 def test_the_truth_itself_has_no_error_and_its_negative_all_signs_wrong(policy):
-    turns, _ = collect_turns(Task("lake", 3), policy, SMALL)
+    turns = collect_turns(Task("lake", 3), policy, SMALL, ESTIMATES)
     every = turns.pair >= 0
     exact = replace(turns, variance=torch.zeros_like(turns.variance))
     found = measure(3 * turns.truth, exact, every)

@@ -44,8 +44,9 @@ class Credit(JsonOptions, Command):
         import torch
 
         from ragen_bench.terminal.console import plain_console
-        from ragen_starpo.credit.estimates import Size, compare_estimators
+        from ragen_starpo.credit.estimates import compare_estimators
         from ragen_starpo.credit.page import make_rows, write_page
+        from ragen_starpo.credit.turns import Size
 
         size = Size(**{field.name: getattr(self, field.name) for field in fields(Size)})
         threads = torch.get_num_threads()
