@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, TrapWarning, adapt
 from ragen_starpo.recipes.run_sections import MonitorSettings
 
-BEFORE = AdaptableSettings(temperature=0.8, updates=4)
+BEFORE = AdaptableSettings(temperature=0.8, updates=4, refills=1)
 
 
 def monitor(**changed):
@@ -50,6 +50,14 @@ def test_a_warning_says_what_it_changed():
 
 def test_a_temperature_above_the_limit_stays():
     assert adapt(BEFORE, monitor(temperature_limit=0.5)).temperature == 0.8
+
+
+@pytest.mark.parametrize(("rounds", "after"), [(0, 1), (1, 1), (3, 3)])
+def test_a_warning_raises_the_rounds_of_refills(rounds, after):
+    run = Adaptation(monitor(refills=rounds), BEFORE)
+    assert run.take(warning(2)).changes.get("rollouts.refills", {"to": 1})["to"] == after
+    assert run.settings.refills == after
+    assert run.metrics().get("refills") == (after if rounds else None)
 
 
 @pytest.mark.parametrize("action", ["none", "stop"])

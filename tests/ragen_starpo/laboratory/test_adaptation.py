@@ -16,6 +16,7 @@ SETTINGS = [
     "monitor.fall=0.01",
     "optimiser.learning_rate=3e-2",
     "updates=3",
+    "monitor.refills=2",
 ]
 
 
@@ -34,7 +35,7 @@ def test_a_warned_run_alone_has_another_temperature(monkeypatch):
     recipe = run.read_arm(SETTINGS)
     for place in range(3):
         monitor = EchoTrapMonitor(recipe.monitor)
-        adaptation = Adaptation(recipe.monitor, AdaptableSettings(1.0, 3))
+        adaptation = Adaptation(recipe.monitor, AdaptableSettings.of(recipe))
         for number in range(8):
             line = {
                 name: float(runs.curves[curve][place, number]) for name, curve in WATCHED.items()
@@ -45,7 +46,13 @@ def test_a_warned_run_alone_has_another_temperature(monkeypatch):
             assert now == pytest.approx(adaptation.settings.temperature)
     last = runs.curves["temperature"][:, -1]
     assert len(np.unique(last)) > 1
-    # One pass over the rollouts after a warning, and three without.
-    passes = runs.curves["trained_tokens"] / runs.curves["rollout_tokens"]
-    before = runs.curves["temperature"][:, :-1]
-    assert passes[:, 1:] == pytest.approx(np.where(before > 1, 1, 3))
+    # After a warning there is one pass over the rollouts, and flat groups are replaced.
+    is_warned = runs.curves["temperature"][:, :-1] > 1
+    is_replaced = runs.curves["replaced"][:, 1:] > 0
+    assert (is_replaced & is_warned).any()
+    assert not (is_replaced & ~is_warned).any()
+    # The tokens of replaced groups are sampled, and not trained on.
+    passes = (runs.curves["trained_tokens"] / runs.curves["rollout_tokens"])[:, 1:]
+    assert passes[~is_warned] == pytest.approx(3)
+    assert passes[is_warned & ~is_replaced] == pytest.approx(1)
+    assert (passes[is_warned & is_replaced] < 1).all()

@@ -92,6 +92,7 @@ ADAPTS = {
     "action": "adapt",
     "temperature_factor": 1.25,
     "temperature_limit": 1.5,
+    "refills": 2,
 }
 ADAPTED = {"monitor": ADAPTS, "updates": 2}
 
@@ -111,29 +112,34 @@ def test_warnings_change_how_the_next_rollouts_are_played(adapted):
         so_far = sum(warning["iteration"] < line["iteration"] for warning in warnings)
         assert line["rollout/temperature"] == pytest.approx(min(1.25**so_far, 1.5))
         assert line["updates"] == (1 if so_far else 2)
+        assert line["refills"] == (2 if so_far else 0)
+        assert so_far or line["rollout/replaced"] == 0
         # Of 6 trajectories a pass over them is one step.
         assert line["steps"] == line["updates"]
         # So the engine samples at the temperature that the trainer computes with.
         if line["updates"] == 1:
             assert line["policy/kl_from_rollouts"] == pytest.approx(0, abs=1e-6)
+    assert any(line["rollout/replaced"] for line in played)
     first = warnings[0]
     assert first["changes"] == {
         "rollouts.temperature": {"from": 1.0, "to": 1.25},
         "updates": {"from": 2, "to": 1},
+        "rollouts.refills": {"from": 0, "to": 2},
     }
     assert first["text"].endswith(
         f" From iteration {first['iteration'] + 1} on, rollouts.temperature is 1.25 instead of 1 "
-        "and updates is 1 instead of 2."
+        "and updates is 1 instead of 2 and rollouts.refills is 2 instead of 0."
     )
 
 
 def test_until_the_first_warning_nothing_is_changed(small, adapted, tmp_path):
-    unchanged = {**ADAPTED, "monitor": {**ADAPTS, "action": "none"}}
+    unchanged = {**ADAPTED, "monitor": {**ADAPTS, "action": "none", "refills": 0}}
     train(recipe(**unchanged), small, tmp_path / "run")
     first = lines(adapted, "warnings.jsonl")[0]["iteration"]
     found, other = (lines(run, "metrics.jsonl") for run in (adapted, tmp_path / "run"))
     for line in found:
-        del line["rollout/temperature"], line["updates"]
+        for name in ("rollout/temperature", "updates", "refills", "rollout/replaced"):
+            del line[name]
     assert found[: first + 1] == other[: first + 1]
     assert found[first + 1] != other[first + 1]
 

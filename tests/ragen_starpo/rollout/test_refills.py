@@ -9,10 +9,12 @@ from ragen_starpo.warm_start import FIRST_INDEX
 from tests.ragen_starpo.rollout.test_selection import group
 
 
-def refills(instances=3, rounds=2, iteration=0, seed=0, samples=2):
-    rollouts = {"instances": instances, "samples": samples, "refills": rounds}
+def refills(instances=3, rounds=2, iteration=0, seed=0, samples=2, *, by_monitor=False):
+    rollouts = {"instances": instances, "samples": samples, "refills": 0 if by_monitor else rounds}
+    monitor = {"action": "adapt", "refills": rounds} if by_monitor else {}
     settings = {"model": "m", "envs": ["Bandit-v0"], "rollouts": rollouts, "seed": seed}
-    return Refills(recipe_of(settings, "a test"), iteration)
+    recipe = recipe_of({**settings, "monitor": monitor}, "a test")
+    return Refills(recipe, iteration, rounds)
 
 
 def flat(number, env="Bandit-v0"):
@@ -44,12 +46,15 @@ def test_without_a_flat_group_or_a_round_nothing_is_played():
     assert refills(rounds=0).begin_round(flat(0)) == []
 
 
-@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**30 - 1), st.integers(0, 500))
-def test_no_further_instance_comes_again(instances, rounds, seed, iteration):
+@given(
+    *(st.integers(1, 9), st.integers(1, 9), st.integers(0, 2**30 - 1), st.integers(0, 500)),
+    st.booleans(),
+)
+def test_no_further_instance_comes_again(instances, rounds, seed, iteration, by_monitor):
     """In the iteration, the next one, among its ordinary instances or in another seed."""
     indices = []
     for number in (iteration, iteration + 1):
-        here = refills(instances, rounds, number, seed, 2)
+        here = refills(instances, rounds, number, seed, 2, by_monitor=by_monitor)
         played, first = [one for n in range(instances) for one in flat(n)], []
         while more := here.begin_round(played):
             first += more

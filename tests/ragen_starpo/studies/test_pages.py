@@ -1,6 +1,7 @@
 """The published findings: texts, pictures and numbers."""
 
 import json
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -109,10 +110,12 @@ def test_each_metric_has_a_meaning():
     assert MEANINGS.keys() == METRICS.keys()
 
 
+FACTS = {"game": "Bandit", "text": "It is.", "verdict": "higher", "same": 2.0, "as_claimed": True}
+
+
 def draw(mean, low, high, as_claimed=True):
-    facts = {"game": "Bandit", "text": "It is.", "verdict": "higher", "same": 2.0}
     return render_forest(
-        [facts | {"mean": mean, "interval": [low, high], "as_claimed": as_claimed}]
+        [FACTS | {"mean": mean, "interval": [low, high], "as_claimed": as_claimed}]
     )
 
 
@@ -134,3 +137,13 @@ def test_the_colour_shows_whether_a_claim_holds():
             one for one in colours.values() if f'stroke="{one}" stroke-width="2"/><g' in picture
         ]
         assert drawn == [colour]
+
+
+def test_equal_claims_of_two_studies_are_told_apart():
+    facts = FACTS | {"mean": 5, "interval": [2, 8]}
+    names = ["losses", "losses-calm"]
+    picture = render_forest(
+        [*(facts | {"study": name} for name in names), facts | {"game": "Lake"}]
+    )
+    labels = re.findall(r"<title>(.*?)</title>", picture)
+    assert labels == ["Bandit, losses: It is.", "Bandit, losses-calm: It is.", "Lake: It is."]

@@ -65,7 +65,7 @@ class Learner:
     computing: Computing
 
     def __post_init__(self) -> None:
-        self.settings = AdaptableSettings(self.recipe.rollouts.temperature, self.recipe.updates)
+        self.settings = AdaptableSettings.of(self.recipe)
         self.policy.set_loss_fn(partial(policy_loss, self.recipe.loss))
         if self.critic is not None:
             self.critic.set_loss_fn(partial(critic_loss, self.recipe.loss))

@@ -202,7 +202,8 @@ class VerlTrainer(PPOTrainerSync):
         self.replay_buffer.playing += calls
 
     def _end(self, number: int) -> QueuedRollouts:
-        buffer, refills = self.replay_buffer, Refills(self.recipe, number)
+        buffer = self.replay_buffer
+        refills = Refills(self.recipe, number, self.learner.settings.refills)
 
         def refill(played: Sequence[TokenTrajectory]) -> int:
             specs = refills.begin_round(played)

@@ -40,7 +40,7 @@ def iteration_metrics(
         )
     if recipe.loss.mask_void_turns:
         metrics["void"] = _mean(float(trajectory.is_void) for trajectory in trajectories)
-    if recipe.rollouts.refills:
+    if recipe.most_refills:
         metrics["replaced"] = replaced
     return {f"rollout/{name}": value for name, value in metrics.items()}
 

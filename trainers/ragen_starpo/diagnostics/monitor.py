@@ -5,8 +5,8 @@ the entropy fall, the reward stagnates or falls, the gradient norm grows. RAGEN-
 adds that thoughts may stop depending on the context while their entropy stays.
 
 RAGEN finds training more stable with fresh and diverse rollouts. So a warning may raise the
-sampling temperature, and limit each batch of rollouts to a single update.
-
+sampling temperature, limit each batch of rollouts to a single update, and replace prompts whose
+rollouts have equal returns.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from statistics import median
 from typing import Literal, TypeAlias
 
 from ragen_starpo.diagnostics.levels import MovingMedian, finite
+from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.run_sections import MonitorSettings
 
 Signals: TypeAlias = dict[str, dict[str, float]]
@@ -209,10 +210,16 @@ class _Fall:
 
 @dataclass(frozen=True)
 class AdaptableSettings:
-    """The settings that a warning may change: the temperature, and the passes over the rollouts."""
+    """The settings that a warning may change: those of the rollouts, and the passes over them."""
 
     temperature: float
     updates: int
+    refills: int
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> AdaptableSettings:
+        """Return the settings of the first iteration."""
+        return cls(recipe.rollouts.temperature, recipe.updates, recipe.rollouts.refills)
 
 
 class Adaptation:
@@ -236,6 +243,7 @@ class Adaptation:
         both = {
             "rollouts.temperature": (before.temperature, now.temperature),
             "updates": (before.updates, now.updates),
+            "rollouts.refills": (before.refills, now.refills),
         }
         changes = {n: {"from": old, "to": new} for n, (old, new) in both.items() if old != new}
         sentence = (
@@ -249,7 +257,9 @@ class Adaptation:
         """Return the settings of the next iteration; empty if they cannot change in the run."""
         if not self._adapts:
             return {}
-        return {"rollout/temperature": self.settings.temperature, "updates": self.settings.updates}
+        now = self.settings
+        refills = {"refills": float(now.refills)} if self._monitor.refills else {}
+        return {"rollout/temperature": now.temperature, "updates": now.updates, **refills}
 
 
 def adapt(settings: AdaptableSettings, monitor: MonitorSettings) -> AdaptableSettings:
@@ -258,4 +268,5 @@ def adapt(settings: AdaptableSettings, monitor: MonitorSettings) -> AdaptableSet
     return AdaptableSettings(
         temperature=max(settings.temperature, raised),
         updates=1 if monitor.single_update else settings.updates,
+        refills=max(settings.refills, monitor.refills),
     )

@@ -184,8 +184,9 @@ class _Runs:
         self._task, self._recipe, self._game, self._learner = task, recipe, game, learner
         self._runs, self._bank, self._held_out = runs, bank, held_out
         self._place = bank.device
-        first = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+        first = AdaptableSettings.of(recipe)
         self._adaptations = [Adaptation(recipe.monitor, first) for _ in runs]
+        self._refills = torch.full((len(runs), 1), first.refills, device=self._place)
         self._monitors = [EchoTrapMonitor(recipe.monitor) for _ in runs]
 
     def train(self, iterations: int, on_runs: Callable[[int], None]) -> Runs:
@@ -216,7 +217,7 @@ class _Runs:
         }
         if self._recipe.loss.mask_void_turns:
             found["void"] = rollouts.is_void.float().mean(1)
-        if self._recipe.rollouts.refills:
+        if self._recipe.most_refills:
             rollouts, found["replaced"], tokens = self._refill(rollouts, number)
             found["rollout_tokens"] = found["rollout_tokens"] + tokens
         shape = (rollouts.mask.shape[1], self._game.slots)
@@ -238,8 +239,9 @@ class _Runs:
         task, recipe, warmth = self._task, self._recipe, self._learner.temperature
         chances = _generators("refills", [f"{run}-{number}" for run in self._runs])
         replaced = tokens = torch.zeros(len(self._runs), device=self._place)
-        for _ in range(recipe.rollouts.refills):
+        for round_number in range(recipe.most_refills):
             flat = rollouts.find_deviations() <= recipe.filter.eps
+            flat = flat & (round_number < self._refills)
             count = flat.sum(1)
             if not (most := int(count.max())):
                 break
@@ -266,6 +268,7 @@ class _Runs:
                 adaptation.take(warning)
             learner.temperature[run] = adaptation.settings.temperature
             learner.updates[run] = adaptation.settings.updates
+            self._refills[run] = adaptation.settings.refills
 
     def _play(
         self,

@@ -165,8 +165,7 @@ class _Monitors:
     def __init__(self, recipe: Recipe, run: TrainingDirectory) -> None:
         self._trap = EchoTrapMonitor(recipe.monitor)
         self._drift = DriftMonitor(recipe.monitor.window, run.start())
-        initial = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
-        self.adaptation = Adaptation(recipe.monitor, initial)
+        self.adaptation = Adaptation(recipe.monitor, AdaptableSettings.of(recipe))
         for line in run.lines("metrics.jsonl"):
             self.take(line)
 

@@ -34,7 +34,7 @@ class Trainer:
 
     def __init__(self, folder: Path, recipe: Recipe, day: str | None = None) -> None:
         self.recipe = recipe
-        self.settings = AdaptableSettings(recipe.rollouts.temperature, recipe.updates)
+        self.settings = AdaptableSettings.of(recipe)
         check_adapters(folder, recipe)
         self._actor = Actor(folder, recipe, day=day)
         self.day = self._actor.day
@@ -80,7 +80,7 @@ class Trainer:
 
     def play(self, number: int, clock: Clock) -> Rollouts:
         with clock.measure("rollouts"):
-            refills = Refills(self.recipe, number)
+            refills = Refills(self.recipe, number, self.settings.refills)
             played = self._actor.rollouts(number, self.settings.temperature, refills)
         is_kept = select_rollouts(self.recipe.filter, played, refills.replaced)
         kept = [rollout for rollout, keep in zip(played, is_kept, strict=True) if keep]

@@ -42,6 +42,7 @@ def _check_groups(recipe: Recipe) -> Iterator[str]:
     estimator = ESTIMATORS.find(recipe.advantage.estimator)
     compares = (
         ("rollouts.refills", rollouts.refills > 0, "refills=0"),
+        ("monitor.refills", recipe.monitor.refills > 0, "refills=0"),
         ("filter.reweight", recipe.filter.reweight != "none", "reweight=none"),
         (
             "advantage.estimator",
@@ -166,10 +167,16 @@ def _check_monitor(recipe: Recipe) -> Iterator[str]:
         monitor.action == "adapt"
         and not can_heat
         and not (monitor.single_update and recipe.updates > 1)
+        and monitor.refills <= recipe.rollouts.refills
     ):
         yield (
             "monitor.action: adapt has nothing to change; raise monitor.temperature_limit above "
-            "rollouts.temperature, or updates above 1"
+            "rollouts.temperature, updates above 1, or monitor.refills above rollouts.refills"
+        )
+    if monitor.action != "adapt" and monitor.refills:
+        yield (
+            f"monitor.refills: {monitor.action} does not change the rollouts; set "
+            "monitor.action=adapt, or monitor.refills=0"
         )
 
 

@@ -48,6 +48,7 @@ _LATER = {
     "loss": ("settings", "policy", "kl_ratio", "mask_truncated", "sequence", "mask_void_turns"),
     "correction": ("reject", "reject_low", "reject_high"),
     "shaping": ("overlong_buffer", "overlong_penalty"),
+    "monitor": ("refills",),
 }
 """Settings that later versions added, by table; as JSON they are left out at their defaults."""
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "finite_number")
@@ -132,6 +133,11 @@ class Recipe:
     def has_critic(self) -> bool:
         """Whether the advantage estimator trains a critic."""
         return ESTIMATORS.find(self.advantage.estimator).critic
+
+    @property
+    def most_refills(self) -> int:
+        """The most rounds of further prompts that an iteration of the run can have."""
+        return max(self.rollouts.refills, self.monitor.refills)
 
     @property
     def critic_lora(self) -> LoraSettings | None:

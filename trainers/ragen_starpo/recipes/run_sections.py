@@ -159,6 +159,7 @@ class MonitorSettings:
         temperature_factor: Factor, with `adapt`, of the rollouts' temperature.
         temperature_limit: Maximum temperature with `adapt`.
         single_update: Train once on each set of rollouts after a warning, with `adapt`.
+        refills: Minimum of `rollouts.refills` after a warning, with `adapt`.
     """
 
     window: Count = 5
@@ -170,6 +171,7 @@ class MonitorSettings:
     temperature_factor: Factor = 1.2
     temperature_limit: Positive = 1.5
     single_update: bool = True
+    refills: NonNegative = 0
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -211,16 +211,16 @@ class Refills:
     """The rounds of further prompts of an iteration (DAPO, arXiv 2503.14476, section 3.2).
 
     A group whose returns have a standard deviation of at most `filter.eps` is replaced by one of
-    another instance of its environment, in at most `rollouts.refills` rounds. Instances depend on
-    the seed, the iteration and the number of earlier replacements alone, so a resumed run plays
-    the same ones. `replaced` are the numbers of replaced groups.
+    another instance of its environment, in at most `rounds` rounds. Instances depend on the seed,
+    the iteration and the number of earlier replacements alone, so a resumed run plays the same
+    ones. `replaced` are the numbers of replaced groups.
     """
 
-    def __init__(self, recipe: Recipe, iteration: int) -> None:
+    def __init__(self, recipe: Recipe, iteration: int, rounds: int) -> None:
         self.replaced: set[int] = set()
-        self._rounds_left = recipe.rollouts.refills
+        self._rounds_left = rounds
         self._rollouts, self._seed, self._eps = recipe.rollouts, recipe.seed, recipe.filter.eps
-        self._first = iteration * recipe.rollouts.instances * recipe.rollouts.refills
+        self._first = iteration * recipe.rollouts.instances * recipe.most_refills
 
     def begin_round(self, played: Sequence[TokenTrajectory]) -> list[RolloutSpec]:
         """Return the rollouts of the next round, given all complete groups so far; none to end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -39,8 +40,12 @@ def render_forest(claims: Sequence[JsonObject]) -> str:
     )
     for x, label in ((-1, f"{_MINUS}δ"), (0, "0"), (1, "δ")):
         lines.append(f'<text x="{_place(x)}" y="{end + 14}" text-anchor="middle">{label}</text>')
+    texts = Counter((claim["game"], claim["text"]) for claim in claims)
     for row, claim in enumerate(claims):
-        whole = f"{claim['game']}: {claim['text']}"
+        # Studies that differ in their settings alone have equal claims.
+        is_single = texts[claim["game"], claim["text"]] == 1
+        study = "" if is_single else f", {claim['study']}"
+        whole = f"{claim['game']}{study}: {claim['text']}"
         text = whole if len(whole) <= _LETTERS else whole[: _LETTERS - 1] + "…"
         lines.append(
             f'<g transform="translate(0,{_TOP + _ROW * row})">'
