@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from omegaconf import OmegaConf
-from ray.exceptions import RayTaskError
+from ray.exceptions import ActorDiedError, RayTaskError
 from verl.workers.rollout.replica import TokenOutput
 
 from ragen_bench.errors import UserError
@@ -83,6 +83,50 @@ def test_one_that_is_given_up_is_a_row_that_is_not_learned_from(played):
     assert ended == FailedEpisode("OSError: gone")
     assert output["input_ids"].tolist() == [0, 0]
     assert output["response_mask"].tolist() == [0]
+
+
+class EngineDeadError(Exception):
+    """As vLLM names its error."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RayTaskError("generate", "", torch.OutOfMemoryError("x")).as_instanceof_cause(),
+        RayTaskError("generate", "", EngineDeadError("see above")).as_instanceof_cause(),
+        RuntimeError("CUDA Error: out of memory at /src/csrc/cumem_allocator.cpp:62"),
+        ActorDiedError(),
+    ],
+)
+def test_a_full_memory_or_a_dead_engine_ends_the_run(played, error):
+    """As an episode's error it would cost its group, or name no setting to change."""
+    server = Server(error)
+    with pytest.raises(type(error)):
+        played(server, 3)
+    assert len(server.asked) == 1
+
+
+def test_the_call_that_plays_groups_raises_it(played, monkeypatch):
+    from ragen_starpo.cluster import agent_loop
+
+    put = []
+
+    async def note(**given):
+        put.append(given["tags"])
+
+    async def end(self, spec, temperature):
+        raise spec
+
+    monkeypatch.setattr(agent_loop.tq, "async_kv_batch_put", note)
+    monkeypatch.setattr(agent_loop.Player, "play_episode", end)
+    player = object.__new__(agent_loop.Player)
+    play = agent_loop.Group("0", (KeyError(),), 1.0)
+    asyncio.run(player.play([play], "train"))
+    assert put == [[{"status": "failure"}]]
+    full = agent_loop.Group("1", (torch.OutOfMemoryError("x"),), 1.0)
+    with pytest.raises(torch.OutOfMemoryError):
+        asyncio.run(player.play([full], "train"))
+    assert len(put) == 1
 
 
 def test_a_users_mistake_is_not_tried_again(played):

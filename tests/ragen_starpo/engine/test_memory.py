@@ -247,6 +247,13 @@ class EngineError(Exception):
             ),
             "vLLM has no room for one trajectory",
         ),
+        (
+            EngineError("CUDA Error: out of memory at /csrc/cumem_allocator.cpp:62"),
+            "the GPU has no room for vLLM as it wakes",
+        ),
+        (EngineError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling"), "the GPU's memory is"),
+        (EngineError("Last error:\nFailed to CUDA calloc 4194304 bytes"), "the GPU's memory is f"),
+        (EngineError("EngineDeadError: EngineCore encountered an issue."), "vLLM's engine ended"),
         (EngineError("is less than desired GPU memory utilization (0.5"), "vLLM finds"),
         (EngineError("Engine core initialization failed. See root"), "vLLM's engine does not st"),
     ],

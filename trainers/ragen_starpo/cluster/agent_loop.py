@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import transfer_queue as tq
 from omegaconf import DictConfig
-from ray.exceptions import RayTaskError
+from ray.exceptions import RayActorError, RayTaskError
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
@@ -28,6 +28,7 @@ from ragen_bench.models.hf.sampling import Ending, refuse_no_number
 from ragen_bench.visible import visible
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.cluster.router import Router
+from ragen_starpo.local.full_memory import find_advice
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
 from ragen_starpo.rollout.episodes import EpisodeFactory, RolloutSpec
 from ragen_starpo.rollout.selection import LOG, Ended, FailedEpisode
@@ -79,7 +80,9 @@ class Player:
                 fields=list_of_dict_to_tensordict(list(rows.values())),
                 tags=[SUCCESS] * len(rows),
             )
-        except Exception:  # noqa: BLE001 - logged, and the group is reported as failed
+        except Exception as error:
+            if _ends_run(error):
+                raise
             LOG.exception("group %s", group.uid)
             status = "failure"
         # Last, so that the rows are there.
@@ -88,15 +91,20 @@ class Player:
         )
 
     async def play_episode(self, spec: RolloutSpec, temperature: float) -> Ended:
-        """Play an episode, again after errors up to the recipe's `rollouts.retries`."""
+        """Play an episode, again after errors up to the recipe's `rollouts.retries`.
+
+        An error is raised if the memory is full or the engine has ended, as for all episodes.
+        """
         retries, begun_anew = recipe_of_text(self._recipe).rollouts.retries, 0
         while True:
             try:
                 return replace(await self._play(spec, temperature), begun_anew=begun_anew)
-            except Exception as error:  # noqa: BLE001 - of an environment or an engine
+            except Exception as error:  # of an environment or an engine
                 cause = error.cause if isinstance(error, RayTaskError) else error
                 if isinstance(cause, UserError):
                     failed = FailedEpisode(str(cause), mistake=True, exit_code=cause.exit_code)
+                elif _ends_run(error):
+                    raise
                 else:
                     failed = FailedEpisode(described(cause))
             if failed.mistake or begun_anew == retries:
@@ -146,6 +154,11 @@ class Player:
             self._router.release_server(name)
         factory.end(episode)
         return trajectory
+
+
+def _ends_run(error: Exception) -> bool:
+    """Return whether an error is one of a full memory, or of an engine that has ended."""
+    return isinstance(error, RayActorError) or find_advice(error) is not None
 
 
 def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, object]:

@@ -19,22 +19,27 @@ _ENGINE = (
     "lower cluster.memory if the policy needs the GPU's memory, or raise it or lower "
     "rollouts.context if vLLM does"
 )
+_LOGS = (
+    "its error is in Ray's logs, worker-*.err in /tmp/ray/session_latest/logs; if memory is "
+    f"short, {_ENGINE}"
+)
 _SIGNS = {
-    "CUDA out of memory": ("the GPU's memory is full", _SMALLER),
-    "CUDA error: out of memory": ("the GPU's memory is full", _SMALLER),
-    "OutOfMemoryError": ("the memory is full", _SMALLER),
+    "cumem_allocator": ("the GPU has no room for vLLM as it wakes", _ENGINE),
+    "cuda out of memory": ("the GPU's memory is full", _SMALLER),
+    "cuda error: out of memory": ("the GPU's memory is full", _SMALLER),
+    "cublas_status_alloc_failed": ("the GPU's memory is full", _SMALLER),
+    "failed to cuda calloc": ("the GPU's memory is full", _SMALLER),
+    "outofmemoryerror": ("the memory is full", _SMALLER),
     "can't allocate memory": ("this machine's memory is full", _SMALLER),
     "low on memory": ("this machine's memory is full", _SMALLER),
-    "No available memory for the cache blocks": ("vLLM has no memory for its cache", _ENGINE),
-    "larger than the available KV cache memory": ("vLLM has no room for one trajectory", _ENGINE),
-    "less than desired GPU memory utilization": ("vLLM finds too little free memory", _ENGINE),
-    "Engine core initialization failed": (
-        "vLLM's engine does not start",
-        "its error is in Ray's logs, worker-*.err in /tmp/ray/session_latest/logs; if memory is "
-        f"short, {_ENGINE}",
-    ),
+    "no available memory for the cache blocks": ("vLLM has no memory for its cache", _ENGINE),
+    "larger than the available kv cache memory": ("vLLM has no room for one trajectory", _ENGINE),
+    "less than desired gpu memory utilization": ("vLLM finds too little free memory", _ENGINE),
+    "engine core initialization failed": ("vLLM's engine does not start", _LOGS),
+    "enginedeaderror": ("vLLM's engine ended", _LOGS),
 }
-"""Texts of errors of torch, Ray and vLLM: the line's beginning, and the setting to change.
+"""Texts of errors of torch, NCCL, Ray and vLLM in lower case: the line's beginning, and the setting
+to change.
 
 An engine's own process reports its error as text.
 """
@@ -48,12 +53,19 @@ def explain_memory(run: Path) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        if isinstance(error, torch.OutOfMemoryError | MemoryError):
-            text = f"OutOfMemoryError: {text}"
-        for sign, (problem, advice) in _SIGNS.items():
-            if sign in text:
-                done = iterations_done(run)
-                kept = f"the checkpoint of iteration {done} is kept" if done else "no checkpoint"
-                raise UserError(f"{problem} ({kept}); {advice}", exit_code=1) from error
-        raise
+        found = find_advice(error)
+        if found is None:
+            raise
+        problem, advice = found
+        done = iterations_done(run)
+        kept = f"the checkpoint of iteration {done} is kept" if done else "no checkpoint"
+        raise UserError(f"{problem} ({kept}); {advice}", exit_code=1) from error
+
+
+def find_advice(error: BaseException) -> tuple[str, str] | None:
+    """Return the problem and the advice for an error of a full memory; None for another error."""
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        text = f"OutOfMemoryError: {text}"
+    text = text.lower()
+    return next((found for sign, found in _SIGNS.items() if sign in text), None)
