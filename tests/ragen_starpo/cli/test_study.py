@@ -1,6 +1,7 @@
 """The commands `study` and `studies`: output, pages, resumption and mistakes."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -75,11 +76,13 @@ def test_a_study_is_run_once_and_has_its_pages(tmp_path, capsys, laboratory):
         (["mine.toml", "--device", "gpu"], "device.*gpu.*cpu"),
         (["nothing"], "study.*nothing"),
         (["both.toml"], "both: arms.up: the laboratory does not read response_format"),
+        (["rare.toml"], "rare: arms.base: slip must be 0, or from 0.001 to 0.999, got 0.0004"),
     ],
 )
 def test_a_mistake_has_one_line_before_anything_runs(tmp_path, laboratory, arguments, message):
     wrong = STUDY.replace("loss.clip_high=1", "response_format=think")
     (tmp_path / "both.toml").write_text(wrong)
+    (tmp_path / "rare.toml").write_text(STUDY.replace("size = 3", "size = 3\nslip = 0.0004"))
     device = arguments[-1] if "--device" in arguments else "cpu"
     looks = 0 if "--looks" in arguments else None
     names = tuple(arguments[:1])
@@ -98,6 +101,22 @@ def test_a_gpu_that_is_missing_or_too_small_is_named(monkeypatch, laboratory, av
     with pytest.raises(UserError, match=expected):
         StudyCommand(studies=("mine.toml",), out="store", device="cuda").run()
     assert laboratory.calls == []
+
+
+def test_runs_of_a_gpu_are_not_continued_on_a_cpu(tmp_path, capsys, monkeypatch, laboratory):
+    def run_arm(*arguments, cache, **settings):
+        return replace(laboratory(*arguments, **settings), seconds=0.0)
+
+    monkeypatch.setattr("ragen_starpo.laboratory.run.run_arm", run_arm)
+    command = ["study", "mine.toml", "--out", "store"]
+    assert main(command) == 0
+    assert main(command) == 0  # nothing is missing
+    file = next((tmp_path / "store/arms").glob("*/*.npz"))
+    file.unlink()
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "--device cuda; go on with that device" in capsys.readouterr().err
+    assert len(laboratory.calls) == 2
 
 
 def test_studies_are_listed(capsys):

@@ -56,3 +56,20 @@ def test_a_warned_run_alone_has_another_temperature(monkeypatch):
     assert passes[~is_warned] == pytest.approx(3)
     assert passes[is_warned & ~is_replaced] == pytest.approx(1)
     assert (passes[is_warned & is_replaced] < 1).all()
+
+
+def test_an_iteration_without_a_step_raises_no_warning(monkeypatch):
+    monkeypatch.setattr(run, "TRAIN", 16)
+    monkeypatch.setattr(run, "TEST", 8)
+    monkeypatch.setattr(run, "WarmStart", lambda skill: WarmStart(skill, steps=1))
+    runs = run.run_arm(
+        Task("lake", 3, groups=2, samples=4),
+        [*SETTINGS, "filter.strategy=top-p", "filter.amount=1.0", "filter.eps=100"],
+        iterations=2,
+        warm_starts=[0],
+        seeds=[0],
+        device="cpu",
+    )
+    assert not runs.curves["kept"].any()
+    assert "entropy" not in runs.curves
+    assert (runs.curves["temperature"] == 1).all()

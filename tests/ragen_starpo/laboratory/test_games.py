@@ -164,7 +164,7 @@ def test_distances_are_those_of_the_suite(game):
     assert moves.tolist() == expected
 
 
-@pytest.mark.parametrize("chance", [0.0, 0.1, 0.2, 1 / 3, 0.333, 2 / 3, 0.05])
+@pytest.mark.parametrize("chance", [0.0, 0.001, 0.1, 0.2, 1 / 3, 0.333, 2 / 3, 0.05, 0.999])
 def test_a_slip_has_its_chance(chance):
     slip = find_slip(chance)
     assert sum(turn != 0 for turn in slip.turns) / slip.total == pytest.approx(chance, abs=1e-9)

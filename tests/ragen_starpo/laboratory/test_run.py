@@ -7,11 +7,12 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from ragen_bench.errors import UserError
 from ragen_starpo.laboratory import learning, run
 from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.model import StackedModel
 from ragen_starpo.laboratory.rollouts import Chances, play, replace_groups
-from ragen_starpo.laboratory.warm_start import WarmStart
+from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
 from ragen_starpo.studies.definition import Task
 
 TASK = Task("lake", 3, slip=0.1, groups=3, samples=4, skill=0.5)
@@ -51,6 +52,54 @@ def test_an_arm_that_was_killed_is_repeated_to_the_byte(tmp_path):
     assert repeated.start.tobytes() == fresh.start.tobytes()
     for name, curve in fresh.curves.items():
         assert repeated.curves[name].tobytes() == curve.tobytes(), name
+
+
+def test_warm_starts_made_together_are_those_made_alone():
+    game = find_game(TASK)
+    model, boards = StackedModel(run.SHAPE, game.vocabulary), game.load(50)
+
+    def make(numbers):
+        first, noise = (
+            [torch.Generator().manual_seed(10 * purpose + number) for number in numbers]
+            for purpose in (0, 1)
+        )
+        weights = model.make_weights(first)
+        warm_start(WarmStart(0.5, steps=3, batch=2), model, weights, game, boards, noise)
+        return weights
+
+    together = make([1, 2, 3])
+    for row, number in enumerate([1, 2, 3]):
+        for name, alone in make([number]).items():
+            assert torch.allclose(together[name][row], alone[0], atol=1e-5), name
+
+
+def test_warm_starts_are_read_for_equal_facts_alone(tmp_path, monkeypatch):
+    def list_files():
+        train(warm_starts=[0], seeds=[0], iterations=1, cache=tmp_path)
+        return {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+
+    before = list_files()
+    [name] = before
+    assert list_files() == before
+    for fact, value in (
+        ("LABORATORY", -1),
+        ("TRAIN", 60),
+        ("WarmStart", lambda skill: WarmStart(skill, steps=10, batch=9)),
+    ):
+        monkeypatch.setattr(run, fact, value)
+        now = list_files()
+        assert len(now) == len(before) + 1, fact
+        before = now
+    assert "-cpu-" in name
+
+
+@pytest.mark.parametrize("content", [b"", b"no weights", b"\x08" + bytes(20)])
+def test_a_damaged_warm_start_is_one_line(tmp_path, content):
+    train(warm_starts=[0], seeds=[0], iterations=1, cache=tmp_path)
+    [file] = tmp_path.iterdir()
+    file.write_bytes(content)
+    with pytest.raises(UserError, match="remove it, and run it again"):
+        train(warm_starts=[0], seeds=[0], iterations=1, cache=tmp_path)
 
 
 @pytest.mark.parametrize("settings", [(), ("rollouts.refills=2",), ("loss.policy=clip-cov",)])

@@ -88,15 +88,37 @@ class StudyCommand(Command):
                 line = f"{study.name}: {progress.runs} runs of {progress.arm} are done, {pace}"
                 console.print(line, soft_wrap=True)
 
+        self._check_device(study)
         with bar:
             play = partial(run_arm, cache=self.out / "warm")
             return run_study(study, self.out, play, self.device, show, self.looks)
+
+    def _check_device(self, study: Study) -> None:
+        """Raise UserError if runs are missing, and an arm has some of another kind of device.
+
+        Arms are compared by warm start, and warm starts of a CPU and a GPU differ.
+        """
+        from ragen_starpo.studies.store import load_runs
+        from ragen_starpo.studies.verdicts import judge
+
+        load = partial(load_runs, self.out, study)
+        if not judge(study, load, self.looks).missing:
+            return
+        for arm in study.arms:
+            runs = load(arm, study.looks[0])
+            if runs and not (runs.seconds if self.device == "cpu" else runs.gpu_seconds):
+                other = "cuda" if self.device == "cpu" else "cpu"
+                raise UserError(
+                    f"{study.name}: {self.out} has runs of {arm} by --device {other}; go on with "
+                    "that device, or choose another --out"
+                )
 
 
 def _check_laboratory(studies: Sequence[Study], device: str) -> None:
     """Raise UserError if the laboratory cannot play an arm, or the device lacks memory."""
     import torch
 
+    from ragen_starpo.laboratory.games import find_game
     from ragen_starpo.laboratory.run import read_arm
     from ragen_starpo.studies.store import needed_memory
 
@@ -104,6 +126,7 @@ def _check_laboratory(studies: Sequence[Study], device: str) -> None:
         for arm in study.arms:
             try:
                 read_arm(study.settings_of(arm))
+                find_game(study.task_of(arm))
             except UserError as error:
                 raise UserError(f"{study.name}: arms.{arm}: {error}") from None
     if device == "cpu":

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
 from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ragen_bench.errors import UserError
+from ragen_bench.runs.atomic import replacing
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
 from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.games.game import AnyGame, draw, make_generator
@@ -23,7 +26,7 @@ from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play, replace_gr
 from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
 from ragen_starpo.recipes.recipe import Recipe, read_recipe
 from ragen_starpo.small_model import Shape
-from ragen_starpo.studies.definition import RECIPE, Task
+from ragen_starpo.studies.definition import LABORATORY, RECIPE, Task
 from ragen_starpo.studies.metrics import WATCHED, Runs
 
 SHAPE = Shape(width=64, layers=2, heads=4, hidden=192)
@@ -104,10 +107,12 @@ def run_arm(
     curves = {
         name: np.concatenate([part.curves[name] for part in parts]) for name in parts[0].curves
     }
-    tests = [np.concatenate([getattr(part, name) for part in parts]) for name in ("test", "start")]
+    test, before = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("test", "start")
+    )
     spent = _now(place) - start
     on_core, on_gpu = (0.0, spent) if place.type == "cuda" else (spent, 0.0)
-    return Runs(curves, tests[0], tests[1], on_core, on_gpu)
+    return Runs(curves, test, before, on_core, on_gpu)
 
 
 def train_policy(
@@ -134,31 +139,34 @@ def make_warm_starts(
     cache: Path | None,
 ) -> Weights:
     """Return the weights of warm starts, (numbers, ...), each from the cache if it is there."""
-    settings = WarmStart(task.skill)
-    label = f"{game.name}-{task.actions_per_turn}-{task.skill:g}-{settings.steps}"
-    if task.slip:
-        label += f"-slip-{task.slip:g}"
+    settings, device = WarmStart(task.skill), bank.device
+    facts = LABORATORY, device.type, *astuple(model.shape), len(bank), game.name, task.slip
+    label = "-".join(map(str, (*facts, *astuple(settings))))
+    files = {number: cache / f"{label}-{number}.safetensors" for number in numbers} if cache else {}
     found = {}
-    for number in numbers:
-        file = None if cache is None else cache / f"{label}-{number}.safetensors"
-        if file is not None and file.is_file():
-            found[number] = load_file(file, device=str(bank.device))
+    for number, file in files.items():
+        try:
+            if file.is_file():
+                found[number] = load_file(file, device=str(device))
+        except (SafetensorError, OSError) as error:
+            raise UserError(
+                f"{file} cannot be read ({error}); remove it, and run it again"
+            ) from None
     missing = [number for number in numbers if number not in found]
-    together = 1 if bank.device.type == "cpu" else max(1, len(missing))
+    together = 1 if device.type == "cpu" else max(1, len(missing))
     for first in range(0, len(missing), together):
         some = missing[first : first + together]
         weights = {
-            name: one.to(bank.device)
+            name: one.to(device)
             for name, one in model.make_weights(_generators("weights", some)).items()
         }
         warm_start(settings, model, weights, game, bank, _generators("demonstrations", some))
         for row, number in enumerate(some):
             found[number] = {name: one[row : row + 1].contiguous() for name, one in weights.items()}
-            if cache is not None:
+            if cache:
                 cache.mkdir(parents=True, exist_ok=True)
-                file = cache / f"{label}-{number}.safetensors"
-                save_file(found[number], file.with_suffix(".part"))
-                file.with_suffix(".part").replace(file)
+                with replacing(files[number]) as part:
+                    save_file(found[number], part.name)
     # Gradient norms are summed in the order of names, and a file has an order of its own.
     names = sorted(found[numbers[0]])
     return {name: torch.cat([found[number][name] for number in numbers]) for name in names}
@@ -227,7 +235,7 @@ class _Runs:
         metrics = dict(zip(found, values, strict=True))
         if self._recipe.monitor.action == "adapt":
             self._adapt(number, metrics)
-            metrics["temperature"] = self._learner.temperature.flatten().cpu().clone()
+            metrics["temperature"] = self._learner.temperature.flatten().cpu()
         return metrics
 
     def _refill(self, rollouts: Rollouts, number: int) -> tuple[Rollouts, Tensor, Tensor]:
@@ -259,16 +267,18 @@ class _Runs:
     def _adapt(self, number: int, metrics: Mapping[str, Tensor]) -> None:
         """Give each run the settings of the trainer after its warnings."""
         learner = self._learner
-        watched = {name: metrics[curve].tolist() for name, curve in WATCHED.items()}
-        for run, (monitor, adaptation) in enumerate(
-            zip(self._monitors, self._adaptations, strict=True)
-        ):
-            line = {name: values[run] for name, values in watched.items()}
+        # Without a step of any run there are no metrics of the losses.
+        watched = {name: metrics[curve] for name, curve in WATCHED.items() if curve in metrics}
+        for run, monitor in enumerate(self._monitors):
+            line = {name: float(values[run]) for name, values in watched.items()}
             for warning in monitor.take({"iteration": number + 1, **line}):
-                adaptation.take(warning)
-            learner.temperature[run] = adaptation.settings.temperature
-            learner.updates[run] = adaptation.settings.updates
-            self._refills[run] = adaptation.settings.refills
+                self._adaptations[run].take(warning)
+        settings = [one.settings for one in self._adaptations]
+        learner.updates = [one.updates for one in settings]
+        warmth = torch.tensor([one.temperature for one in settings])
+        learner.temperature = warmth.to(self._place)[:, None, None]
+        refills = torch.tensor([one.refills for one in settings])
+        self._refills = refills.to(self._place)[:, None]
 
     def _play(
         self,

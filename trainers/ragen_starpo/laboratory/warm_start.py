@@ -54,7 +54,7 @@ def warm_start(
             column.flatten(1).gather(1, place) for column in (episodes.ids, episodes.log_probs)
         )
         losses = imitation_losses(game.choices, log_probs, tokens, best.long(), settings.skill)
-        loss = (losses * sampled).sum() / sampled.sum(1).float().mean()
+        loss = ((losses * sampled).sum(1) / sampled.sum(1)).sum()
         gradients = torch.autograd.grad(loss, list(leaves.values()))
         warm = min(1.0, (step + 1) / (settings.steps / 20))
         decay = 0.5 * (1 + math.cos(math.pi * step / settings.steps))
