@@ -133,6 +133,17 @@ def test_a_local_run_keeps_reference_and_copies(folder):
     assert found.kept["policy"] == 3 * found.kept["reference"]
     assert found.micro_batch == (2, 600)
     assert {"update", "rollouts", "transfer", "validation"} == set(found.phases)
+    model = measure_model("language_model", folder("26M"), None, "float32", (2, 600), "cpu")
+    rows, columns = 8 * 16, 768
+    assert found.phases["rollouts"] == rows * (columns * model.cache + 20 * 2048)
+    half = estimate_memory(
+        read_recipe("small", [*overrides, "cluster.dtype=bfloat16"]),
+        folder("26M"),
+        Placement("cpu"),
+    )
+    assert half.kept == {**found.kept, "sampling model": found.kept["sampling model"] // 2}
+    assert half.phases["rollouts"] == rows * (columns * model.cache // 2 + 20 * 2048)
+    assert half.phases["validation"] == found.phases["validation"]  # of the folder, in float32
     by_tokens = read_recipe("small", [*overrides, "micro_batch_tokens=2500"])
     found = estimate_memory(by_tokens, folder("26M"), Placement("cpu"))
     assert found.micro_batch == (4, 625)

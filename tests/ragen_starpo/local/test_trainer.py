@@ -38,6 +38,28 @@ def test_a_longer_horizon_makes_smaller_gradients(small):
     assert norms[1] > 0
 
 
+def test_passes_in_bfloat16_train_weights_in_float32(small):
+    """Sampler and policy round the same weights, so they agree on what was sampled."""
+    moving = {"loss": {"kl": 0.1}, "optimiser": {"learning_rate": 1.0}}
+    told = {**SETTINGS, **moving, "cluster": {"dtype": "bfloat16"}}
+    trainer = Trainer(small, recipe_of(told, "a test"))
+    sampler = trainer._actor._loaded.model
+    assert {buffer.dtype for buffer in sampler.buffers()} == {torch.float32}
+    batch = batch_of(trainer._actor.rollouts(0, 1.0), trainer.pad)
+    gap = (trainer.policy.log_probs(batch)[0] - batch.log_probs).abs().max()
+    assert 0 < gap < 0.01
+    before = trainer.policy.state_for_rollout()
+    metrics = trainer.iterate(0).metrics
+    assert metrics["policy/grad_norm"] > 0 < metrics["critic/grad_norm"]
+    after, sampled = trainer.policy.state_for_rollout(), sampler.state_dict()
+    assert {weight.dtype for weight in after.values()} == {torch.float32}
+    moved = sum(not torch.equal(after[name], before[name]) for name in after)
+    assert moved == len(after)
+    for name, weight in after.items():
+        assert sampled[name].dtype == torch.bfloat16
+        assert torch.equal(sampled[name], weight.bfloat16())
+
+
 def test_a_larger_scale_makes_smaller_gradients(small):
     """And no other figures of the rollouts. A return that has no peers is its own advantage."""
     norms = []

@@ -25,7 +25,7 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.reading import parse_json, read_bytes
 from ragen_envs.core.folders import replacing_folder
 from ragen_starpo.engine.adapters import HEAD, Kind, adapt, merged_weights
-from ragen_starpo.engine.computing import Computing, device_here
+from ragen_starpo.engine.computing import DTYPES, Computing, device_here
 from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.micro_batches import MicroBatch
 from ragen_starpo.engine.output_layer import OutputLayer
@@ -35,7 +35,6 @@ from ragen_starpo.recipes.run_sections import LoraSettings, OptimiserSettings
 PartLoss: TypeAlias = Callable[[Sequence[Tensor], MicroBatch], Tensor]
 """Takes outputs, each (rows, tokens), and their micro-batch; returns its part of the loss."""
 HEAD_WEIGHTS = frozenset({f"{HEAD}.weight", f"{HEAD}.bias"})
-_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _STATE, _TENSORS = "state.json", "tensors.safetensors"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 BAD_FILE = (
@@ -74,7 +73,7 @@ class Backend:
         self._output_layer = None
         if kind == "language_model":
             self._output_layer = OutputLayer(module.get_base_model() if lora else module)
-        self._dtype = _DTYPES[computing.dtype]
+        self._dtype = DTYPES[computing.dtype]
         self._weights = {n: w for n, w in module.named_parameters() if w.requires_grad}
         self._steps = 0
         if optimiser is not None:

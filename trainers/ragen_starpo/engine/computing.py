@@ -14,6 +14,7 @@ from ragen_starpo.recipes.run_sections import ClusterSettings
 
 Device: TypeAlias = Literal["cpu", "cuda"]
 Arithmetic: TypeAlias = Literal["float32", "bfloat16"]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 _FLASH = "flash_attention_2"
 
 
@@ -85,7 +86,7 @@ def check_one_process(cluster: ClusterSettings) -> None:
             "cluster.packing=on is for ragen-train verl; one process groups trajectories by length "
             "instead: set cluster.packing=off"
         )
-    for name in ("nodes", "processes", "engine", "dtype", "ahead"):
+    for name in ("nodes", "processes", "engine", "ahead"):
         value, required = getattr(cluster, name), getattr(local, name)
         if value != required:
             raise UserError(

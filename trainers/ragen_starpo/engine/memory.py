@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
 from ragen_bench.suites import env_id
-from ragen_starpo.engine.computing import Device, computing_of
+from ragen_starpo.engine.computing import Device
 from ragen_starpo.engine.folders import check_folder
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.episodes import training_env
@@ -87,7 +87,7 @@ def estimate_memory(recipe: Recipe, model_dir: Path, placement: Placement) -> Es
     device, ranks, here = placement.device, placement.ranks, placement.here
     longest = _count_tokens(recipe, recipe.rollouts.context or read_context(model_dir))
     shape = _micro_batch(recipe, longest, ranks)
-    dtype = computing_of(recipe, device).dtype
+    dtype = recipe.cluster.dtype
     policy = measure_model("language_model", model_dir, recipe.lora, dtype, shape, device)
     models = {"policy": policy}
     if recipe.has_critic:
@@ -99,7 +99,7 @@ def estimate_memory(recipe: Recipe, model_dir: Path, placement: Placement) -> Es
     if recipe.loss.kl and (is_local or (device == "cpu" and recipe.lora is None)):
         kept["reference"] = policy.base * here // ranks
     if placement.engine != "vllm":
-        kept["sampling model"] = policy.base * here
+        kept["sampling model"] = policy.base // _sampling_scale(recipe, placement) * here
     gradients = max(one.trained * here // ranks for one in models.values())
     passes = (
         one.trained // ranks
@@ -158,27 +158,32 @@ def _report(recipe: Recipe, estimate: Estimate, placement: Placement, available:
     )
 
 
+def _sampling_scale(recipe: Recipe, placement: Placement) -> int:
+    """Return the factor by which the engine's weights and cache are smaller than in float32."""
+    is_float32 = placement.engine == "hf" or recipe.cluster.dtype == "float32"
+    return 1 if is_float32 else 2
+
+
 def _rollouts(
     recipe: Recipe, placement: Placement, policy: ModelMemory, longest: int
 ) -> dict[str, int]:
     cluster, here = recipe.cluster, placement.here
     played = recipe.rollouts.instances * recipe.rollouts.samples
     rows = -(-played * here // placement.ranks)
+    scale = _sampling_scale(recipe, placement)
     if placement.engine == "vllm":
-        # Its weights and cache have the engine's dtype, the measured ones float32.
-        scale = 1 if cluster.dtype == "float32" else 2
         weights = policy.base // (scale * cluster.tensor_parallel)
         if placement.cache is not None:
             return {"vLLM": weights + placement.cache}
         if placement.gpu is not None:
             return {"vLLM": int(cluster.memory * placement.gpu)}
         return {"vLLM": weights + rows * longest * policy.cache // scale}
-    a_row = -(-longest // _COLUMNS) * _COLUMNS * policy.cache + 3 * policy.logits
-    phases = {"rollouts": rows * a_row}
+    cache, logits = -(-longest // _COLUMNS) * _COLUMNS * policy.cache, 5 * policy.logits
+    phases = {"rollouts": rows * (cache // scale + logits)}
     if placement.engine == "local":
         phases["transfer"] = policy.state
         if recipe.validation.every:
-            phases["validation"] = policy.base + min(rows, _SLOTS) * a_row
+            phases["validation"] = policy.base + min(rows, _SLOTS) * (cache + logits)
     elif placement.device == "cpu":
         # In the sender, and in Ray's store.
         phases["transfer"] = 2 * here * policy.state
@@ -232,8 +237,7 @@ def _advise_phase(recipe: Recipe, estimate: Estimate, placement: Placement) -> s
     if largest == "update":
         size = "micro_batch" if recipe.micro_batch_tokens is None else "micro_batch_tokens"
         advice = f"lower {size}"
-        is_on_gpus = placement.engine != "local" and placement.device == "cuda"
-        if is_on_gpus and recipe.cluster.dtype == "float32":
+        if placement.device == "cuda" and recipe.cluster.dtype == "float32":
             advice += " or set cluster.dtype=bfloat16"
         return advice
     if largest == "rollouts":

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from ragen_bench.episodes.episode import Episode
@@ -17,6 +16,7 @@ from ragen_bench.models.hf.loading import load
 from ragen_bench.models.hf.sampling import Generation
 from ragen_bench.visible import visible
 from ragen_envs.core.instances import RandomStream
+from ragen_starpo.engine.computing import DTYPES
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.environment_loop import TokenEpisode
 from ragen_starpo.rollout.episodes import EpisodeFactory, Refills, RolloutSpec, rollout_specs
@@ -28,22 +28,19 @@ class Actor:
     """Plays the rollouts of each iteration.
 
     Instances, noise and tokens depend on the recipe's seed and the number of the iteration
-    alone, so a resumed run plays the same rollouts. A published model may have 16 bits, the
-    trainer's has 32. `error` is that of the first failed episode of the latest rollouts.
+    alone, so a resumed run plays the same rollouts. Weights have the dtype of the trainer's passes,
+    whatever the folder's is. `error` is that of the first failed episode of the latest rollouts.
     UserError if the model or an environment is missing, or a response has no room.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        recipe: Recipe,
-        dtype: torch.dtype = torch.float32,
-        day: str | None = None,
-    ) -> None:
+    def __init__(self, folder: Path, recipe: Recipe, day: str | None = None) -> None:
         self.error: str | None = None
         self._loaded = load(str(folder), day)
         self.day = self._loaded.chat.day if self._loaded.chat.uses_day else None
-        self._loaded.model.to(dtype)
+        # Buffers stay in float32, as in the trainer: rounded frequencies would move positions.
+        self._loaded.model.float()
+        for weight in self._loaded.model.parameters():
+            weight.data = weight.data.to(DTYPES[recipe.cluster.dtype])
         self._envs, self._rollouts, self._seed = recipe.env_cycle, recipe.rollouts, recipe.seed
         loaded = self._loaded
         self.pad, self.tokenizer = loaded.pad, loaded.tokenizer

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.adapters import check_adapters
-from ragen_starpo.engine.computing import computing_of, device_here
+from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.worker import Critic, Policy, PolicyLossFunction, Reference
 from ragen_starpo.iteration import Clock, Iteration, Rollouts, run_iteration
 from ragen_starpo.local.actor import Actor
@@ -39,7 +39,8 @@ class Trainer:
         self._actor = Actor(folder, recipe, day=day)
         self.day = self._actor.day
         self.pad, self.tokenizer = self._actor.pad, self._actor.tokenizer
-        micro, computing = recipe.micro_batch, computing_of(recipe, device_here())
+        micro = recipe.micro_batch
+        computing = Computing(recipe.micro_batch_tokens, dtype=recipe.cluster.dtype)
         extra: Any = {"seed": recipe.seed, "computing": computing}
         self.policy = Policy(folder, recipe.optimiser, micro, recipe.lora, **extra)
         self.critic = (

@@ -196,7 +196,7 @@ class EnvironmentSettings:
 
 @dataclass(frozen=True, config=STRICT)
 class ClusterSettings:
-    """Where a run computes. `ragen-train local` supports one process, `hf` and float32.
+    """Where a run computes. `ragen-train local` supports one process and `hf`.
 
     Attributes:
         device: `auto` uses GPUs if there are any; `gpu` requires them.
@@ -207,8 +207,8 @@ class ClusterSettings:
         memory: Fraction of a GPU that vLLM uses.
         prefix_caching: Let vLLM cache an episode's earlier turns, and prompts that rollouts share.
         sleep: Free vLLM's memory while the policy is trained.
-        dtype: Dtype of the policy, the critic and vLLM; weights and optimiser of trained models
-            stay in float32.
+        dtype: Dtype of the passes of policy, critic and reference, and of vLLM or `local`'s
+            sampling model; weights and optimiser of trained models stay in float32.
         packing: Concatenate the trajectories of a training micro-batch instead of padding them.
             `auto` does if flash-attention is installed and `dtype` is bfloat16.
         ahead: 1 to play the next iteration's rollouts during this one's updates, with the weights
