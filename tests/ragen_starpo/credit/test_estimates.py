@@ -3,7 +3,9 @@
 import json
 import math
 import os
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from ragen_starpo.algorithms.registry import ESTIMATORS
 from ragen_starpo.cli import main
 from ragen_starpo.credit.continuations import Continuations, find_truth
 from ragen_starpo.credit.estimates import ESTIMATES, compare_estimators, measure, split_error
+from ragen_starpo.credit.page import render_page, render_picture
 from ragen_starpo.credit.turns import ENSEMBLE, Size, collect_turns
 from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.games.game import State
@@ -126,7 +129,7 @@ def test_estimates_are_those_of_the_registered_functions(policy, monkeypatch):
 
 def test_an_ensemble_has_the_mean_of_critics_that_differ(policy, monkeypatch):
     """A single critic of all rollouts is what it would be without an ensemble next to it."""
-    alone = {name: one for name, one in ESTIMATES.items() if one.critics == 1}
+    alone = {name: one for name, one in ESTIMATES.items() if one.ensemble == 1}
     full = collect_turns(Task("lake", 3), policy, SMALL, ESTIMATES)
     single = collect_turns(Task("lake", 3), policy, SMALL, alone)
     for name in alone:
@@ -146,6 +149,45 @@ def test_an_ensemble_has_the_mean_of_critics_that_differ(policy, monkeypatch):
     for name in names:
         of_several = turns.estimates[f"{name}, {ENSEMBLE} critics"]
         assert torch.allclose(turns.estimates[name], of_several, atol=1e-5)
+
+
+def test_critics_do_not_depend_on_the_order_of_estimates(policy):
+    names = ("gae, credit turn", "bi-level-gae, gamma_turn 1, lam 0.5", "gae, credit turn, lam 0.9")
+    size = replace(SMALL, batches=1, continuations=2)
+    first, last = (
+        collect_turns(Task("lake", 3), policy, size, {name: ESTIMATES[name] for name in order})
+        for order in (names, names[::-1])
+    )
+    for name in names:
+        assert torch.equal(first.estimates[name], last.estimates[name]), name
+
+
+def test_the_published_page_is_that_of_its_numbers_and_its_commands_name_all_options():
+    folder = Path("docs/results")
+    content = json.loads((folder / "credit.json").read_text())
+    assert render_page(content) == (folder / "credit.md").read_text()
+    assert render_picture(content) == (folder / "credit.svg").read_text()
+    one, other = content["policies"][:2]
+    one["task"]["skill"], one["policy_seed"] = 0.5, 7
+    other["task"]["skill"], other["iterations"] = 0.4, 0
+    content["policies"] = [one, other]
+    content["size"] |= {"batches": 2, "critic_iterations": 3, "seed": 5}
+    commands = [line for line in render_page(content).split("\n") if line.startswith("$ ")]
+    assert commands == [
+        "$ ragen-train credit lake-3 --skill 0.5 --seed 7 --save lake-3-skill-0.5-seed-7-at-0",
+        "$ ragen-train credit lake-3 --skill 0.4 --save lake-3-skill-0.4-at-0",
+        "$ ragen-train credit lake-3-skill-0.5-seed-7-at-0 lake-3-skill-0.4-at-0 --batches 2 "
+        "--critic-iterations 3 --seed 5 --page .",
+    ]
+
+
+def test_negative_correlations_are_drawn_left_of_0():
+    names = {"bad": -1.0, "none": 0.0, "good": 1.0}
+    estimates = {name: {"all": {"spearman": value}} for name, value in names.items()}
+    picture = render_picture({"policies": [{"name": "Lake", "estimates": estimates}]})
+    x = [float(each) for each in re.findall(r'cx="([0-9.]+)"', picture)]
+    assert x[1] - x[0] == x[2] - x[1] == 95
+    assert f"M{x[1]} 20V" in picture
 
 
 def test_equal_seeds_give_equal_results(policy):
@@ -191,7 +233,12 @@ def test_split_error_finds_what_batches_share():
         (["lake-3", "--samples", "1"], "--samples must be at least 2, got 1"),
         (["lake-3", "sokoban-6", "--save", "out"], "--save is for a single policy"),
         (["."], "policy.json"),
-        ([".", "--iterations", "3"], "remove --iterations"),
+        ([".", "--iterations", "3"], "remove --skill, --iterations"),
+        ([".", "--skill", "0.3"], "remove --skill, --iterations"),
+        (["mastermind"], "mastermind has no true advantages here"),
+        (["secret"], "mastermind has no true advantages here"),
+        (["lake-3", "--save", "damaged"], "damaged has a policy already"),
+        (["lake-3", "--slip", "0.0004"], "slip must be 0, or from 0.001 to 0.999, got 0.0004"),
         (["damaged"], "damaged is not a policy that --save wrote"),
         (["piped"], "policy.safetensors is not a regular file"),
     ],
@@ -199,7 +246,8 @@ def test_split_error_finds_what_batches_share():
 def test_mistakes_are_one_line(tmp_path, monkeypatch, capsys, arguments, said):
     monkeypatch.chdir(tmp_path)
     facts = {"task": {"game": "lake", "size": 3}, "iterations": 0, "policy_seed": 0, "success": 0}
-    for name in ("damaged", "piped"):
+    for name in ("damaged", "piped", "secret"):
+        facts["task"] |= {"game": "mastermind", "size": 0} if name == "secret" else {}
         (tmp_path / name).mkdir()
         (tmp_path / name / "policy.json").write_text(json.dumps(facts))
     os.mkfifo(tmp_path / "piped" / "policy.safetensors")

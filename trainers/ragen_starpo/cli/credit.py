@@ -26,7 +26,9 @@ class Credit(JsonOptions, Command):
     extra: ClassVar[str] = "train"
 
     policies: Annotated[tuple[str, ...], Argument("POLICY", "games, or folders of --save")]
-    skill: Annotated[float, Option("X", "skill of the player that a game's model imitates")] = 0.3
+    skill: Annotated[
+        float | None, Option("X", "skill of the player that a game's model imitates (default: 0.3)")
+    ] = None
     slip: Annotated[float, Option("X", "chance that a step on the lake goes aside")] = 0.0
     iterations: Annotated[int, Option("N", "training iterations of a game's model")] = 0
     batches: Annotated[int, Option("N", "batches of the same prompts")] = 8
@@ -86,22 +88,27 @@ class Credit(JsonOptions, Command):
 
     def _find_policies(self) -> list[Policy]:
         from ragen_starpo.credit.policies import (
+            check_is_new,
             make_policy,
             read_policy,
             read_task,
             save_policy,
         )
 
+        if self.save:
+            check_is_new(self.save)
         tasks = {
             name: None if Path(name).is_dir() else read_task(name, self.skill, self.slip)
             for name in self.policies
         }
         found = []
         for name, task in tasks.items():
-            if task is None and (self.iterations or self.slip or self.save):
+            if task is None and (
+                self.skill is not None or self.iterations or self.slip or self.save
+            ):
                 raise UserError(
-                    f"{name} is a saved policy; remove --iterations, --slip and --save, which make "
-                    "one"
+                    f"{name} is a saved policy; remove --skill, --iterations, --slip and --save, "
+                    "which make one"
                 )
             found.append(
                 read_policy(Path(name))

@@ -13,31 +13,40 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from ragen_bench.json_types import JsonObject
-from ragen_starpo.credit.turns import ENSEMBLE, Estimate, Size, Turns, collect_turns, find_root
+from ragen_starpo.credit.turns import (
+    ENSEMBLE,
+    EstimatorVariant,
+    Size,
+    Turns,
+    collect_turns,
+    find_root,
+)
 from ragen_starpo.laboratory.model import Weights
 from ragen_starpo.studies.definition import Task
 
 _TURN, _SHORT = 'advantage.credit="turn"', "advantage.lam=0.9"
-ESTIMATES: Mapping[str, Estimate] = {
-    "grpo": Estimate("grpo"),
-    "dr-grpo": Estimate("dr-grpo"),
-    "rloo": Estimate("rloo"),
-    "reinforce-plus-plus": Estimate("reinforce-plus-plus"),
-    "reinforce-plus-plus, credit turn": Estimate("reinforce-plus-plus", (_TURN,)),
-    "reinforce-plus-plus-baseline": Estimate("reinforce-plus-plus-baseline"),
-    "gae": Estimate("gae"),
-    "gae, credit turn": Estimate("gae", (_TURN,)),
-    "gae, credit turn, lam 0.9": Estimate("gae", (_TURN, _SHORT)),
-    f"gae, credit turn, {ENSEMBLE} critics": Estimate("gae", (_TURN,), ENSEMBLE),
-    f"gae, credit turn, lam 0.9, {ENSEMBLE} critics": Estimate("gae", (_TURN, _SHORT), ENSEMBLE),
-    "bi-level-gae": Estimate("bi-level-gae", (_TURN,)),
-    "bi-level-gae, gamma_turn 1, lam 0.5": Estimate(
+ESTIMATES: Mapping[str, EstimatorVariant] = {
+    "grpo": EstimatorVariant("grpo"),
+    "dr-grpo": EstimatorVariant("dr-grpo"),
+    "rloo": EstimatorVariant("rloo"),
+    "reinforce-plus-plus": EstimatorVariant("reinforce-plus-plus"),
+    "reinforce-plus-plus, credit turn": EstimatorVariant("reinforce-plus-plus", (_TURN,)),
+    "reinforce-plus-plus-baseline": EstimatorVariant("reinforce-plus-plus-baseline"),
+    "gae": EstimatorVariant("gae"),
+    "gae, credit turn": EstimatorVariant("gae", (_TURN,)),
+    "gae, credit turn, lam 0.9": EstimatorVariant("gae", (_TURN, _SHORT)),
+    f"gae, credit turn, {ENSEMBLE} critics": EstimatorVariant("gae", (_TURN,), ENSEMBLE),
+    f"gae, credit turn, lam 0.9, {ENSEMBLE} critics": EstimatorVariant(
+        "gae", (_TURN, _SHORT), ENSEMBLE
+    ),
+    "bi-level-gae": EstimatorVariant("bi-level-gae", (_TURN,)),
+    "bi-level-gae, gamma_turn 1, lam 0.5": EstimatorVariant(
         "bi-level-gae", (_TURN, "advantage.gamma_turn=1.0", "advantage.lam=0.5")
     ),
-    "hybrid": Estimate("hybrid"),
-    "hybrid, credit turn": Estimate("hybrid", (_TURN,)),
-    "gigpo": Estimate("gigpo", (_TURN,)),
-    "turn-grpo": Estimate("turn-grpo", (_TURN,)),
+    "hybrid": EstimatorVariant("hybrid"),
+    "hybrid, credit turn": EstimatorVariant("hybrid", (_TURN,)),
+    "gigpo": EstimatorVariant("gigpo", (_TURN,)),
+    "turn-grpo": EstimatorVariant("turn-grpo", (_TURN,)),
 }
 """The estimates that are compared, by name."""
 RATES = {"none": 0.0, "up to half": 0.5, "over half": 1 - 1e-9, "all": 1.0}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from ragen_bench.escaping import escape_html
@@ -10,6 +12,8 @@ from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import escape_markdown, make_table
 from ragen_bench.pages.formats import NONE
 from ragen_bench.runs.atomic import write_text
+from ragen_starpo.credit.turns import Size
+from ragen_starpo.studies.definition import Task
 from ragen_starpo.studies.pictures import make_svg
 
 _COLUMNS = {
@@ -21,6 +25,8 @@ _COLUMNS = {
     "no_sign": "no sign",
 }
 _ROW, _TEXT, _CHART = 18, 230, 190
+_DEFAULTS = {**asdict(Size()), **asdict(Task("lake", 3)), "iterations": 0}
+"""Values of options that are left out."""
 _ABOUT = (
     "At a frozen policy, {continuations} episodes go on from a copied state (the game, keys and "
     "values of the history) before and after each answer. The difference of their mean returns is "
@@ -86,22 +92,37 @@ def render_page(content: JsonObject) -> str:
 
 
 def _list_commands(content: JsonObject) -> list[str]:
+    """Return the commands that make the policies, each in a folder of its own, and the page."""
     commands, folders = [], []
     for found in content["policies"]:
-        task, iterations = found["task"], found["iterations"]
+        task = found["task"]
         game = f"{task['game']}-{task['size']}" if task["size"] else task["game"]
-        options = f" --skill {task['skill']:g}" + (f" --slip {task['slip']:g}" * bool(task["slip"]))
-        options += f" --iterations {iterations}" * bool(iterations)
-        options += f" --seed {found['policy_seed']}" * bool(found["policy_seed"])
-        slip = f"-slip-{task['slip']:g}" if task["slip"] else ""
-        folders.append(f"{game}{slip}-at-{iterations}")
+        facts = {"skill": task["skill"], "slip": task["slip"], "seed": found["policy_seed"]}
+        options = _list_options(facts | {"iterations": found["iterations"]})
+        suffix = _list_options(facts).replace(" --", "-").replace(" ", "-")
+        folders.append(f"{game}{suffix}-at-{found['iterations']}")
         commands.append(f"$ ragen-train credit {game}{options} --save {folders[-1]}")
-    return [*commands, f"$ ragen-train credit {' '.join(folders)} --page docs/results"]
+    options = _list_options(content["size"])
+    return [*commands, f"$ ragen-train credit {' '.join(folders)}{options} --page ."]
+
+
+def _list_options(values: Mapping[str, float]) -> str:
+    """Return the options of the values that differ from the command's defaults."""
+    return "".join(
+        f" --{name.replace('_', '-')} {value}"
+        for name, value in values.items()
+        if value != _DEFAULTS[name]
+    )
 
 
 def render_picture(content: JsonObject) -> str:
     """Return a chart for each policy: rank correlations of all turns, and of each position."""
     policies = content["policies"]
+    lowest = min(0.0, *(value for found in policies for *_, value in _list_correlations(found)))
+
+    def place(value: float) -> float:
+        return round(_CHART * (value - lowest) / (1 - lowest), 1)
+
     names = list(policies[0]["estimates"])
     height = _ROW * (len(names) + 3)
     lines = [
@@ -112,24 +133,29 @@ def render_picture(content: JsonObject) -> str:
         left = _TEXT + number * (_CHART + 20)
         lines.append(f'<text x="{left}" y="12">{escape_html(found["name"])}</text>')
         for tick in (0, 1):
-            x = left + tick * _CHART
+            x = left + place(tick)
             lines.append(
                 f'<path d="M{x} 20V{height - _ROW}" stroke="#8886"/>'
                 f'<text x="{x}" y="{height - 5}" text-anchor="middle">{tick}</text>'
             )
-        for row, name in enumerate(names):
-            y = _ROW * (row + 2)
-            for label, metrics in found["estimates"][name].items():
-                value = metrics["spearman"]
-                if value is None or label.startswith("success "):
-                    continue
-                x = round(left + _CHART * max(0.0, value), 1)
-                size, colour = (5, "#cf222e") if label == "all" else (3, "#0969da88")
-                lines.append(
-                    f'<circle cx="{x}" cy="{y}" r="{size}" fill="{colour}">'
-                    f"<title>{escape_html(f'{name}, {label}')}: {value:.2f}</title></circle>"
-                )
+        for name, label, value in _list_correlations(found):
+            x, y = left + place(value), _ROW * (names.index(name) + 2)
+            size, colour = (5, "#cf222e") if label == "all" else (3, "#0969da88")
+            lines.append(
+                f'<circle cx="{x}" cy="{y}" r="{size}" fill="{colour}">'
+                f"<title>{escape_html(f'{name}, {label}')}: {value:.2f}</title></circle>"
+            )
     return make_svg(_TEXT + len(policies) * (_CHART + 20), height, lines)
+
+
+def _list_correlations(found: JsonObject) -> list[tuple[str, str, float]]:
+    """Return the estimates, the labels of turns, and their rank correlations, if there are any."""
+    return [
+        (name, label, metrics["spearman"])
+        for name, classes in found["estimates"].items()
+        for label, metrics in classes.items()
+        if metrics["spearman"] is not None and not label.startswith("success ")
+    ]
 
 
 def _format(value: float | None) -> str:

@@ -55,7 +55,7 @@ class Policy:
         }
 
 
-def read_task(name: str, skill: float, slip: float) -> Task:
+def read_task(name: str, skill: float | None, slip: float) -> Task:
     """Return the task of a game's name, as `lake-3`; UserError if there is none."""
     names = {
         f"{game}-{size}" if size else game: (game, size)
@@ -65,10 +65,21 @@ def read_task(name: str, skill: float, slip: float) -> Task:
     if name not in names:
         raise unknown("game or folder of a policy", name, names)
     game, size = names[name]
+    facts = {"game": game, "size": size, "slip": slip, "skill": skill}
     try:
-        return _TASK.validate_python({"game": game, "size": size, "skill": skill, "slip": slip})
+        return _check_task({name: value for name, value in facts.items() if value is not None})
     except ValidationError as error:
         raise UserError(describe_error(Task, error)) from None
+
+
+def _check_task(facts: JsonObject) -> Task:
+    task = _TASK.validate_python(facts)
+    if task.game == "mastermind":
+        raise UserError(
+            "mastermind has no true advantages here: its code is drawn for each rollout, so values "
+            "of equal histories differ; choose another game"
+        )
+    return task
 
 
 def make_policy(task: Task, iterations: int, seed: int) -> Policy:
@@ -77,10 +88,15 @@ def make_policy(task: Task, iterations: int, seed: int) -> Policy:
     return Policy(task, weights, iterations, seed, success)
 
 
-def save_policy(folder: Path, policy: Policy) -> None:
-    """Write a policy to a folder that has none; UserError if it has one."""
+def check_is_new(folder: Path) -> None:
+    """Raise UserError if a folder has a policy."""
     if (folder / _FACTS).exists():
         raise UserError(f"{folder} has a policy already; choose another folder")
+
+
+def save_policy(folder: Path, policy: Policy) -> None:
+    """Write a policy to a folder that has none; UserError if it has one."""
+    check_is_new(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / _WEIGHTS) as file:
         save_file(policy.weights, file.name)
@@ -91,7 +107,7 @@ def read_policy(folder: Path) -> Policy:
     """Return the policy of a folder; UserError if it is missing or damaged."""
     try:
         facts = read_whole(folder / _FACTS, "choose another folder")
-        task = _TASK.validate_python(facts["task"])
+        task = _check_task(facts["task"])
         iterations, seed, success = (facts[n] for n in ("iterations", "policy_seed", "success"))
         with open_file(folder / _WEIGHTS):  # not a pipe, which would never end
             weights = load_file(folder / _WEIGHTS)

@@ -28,21 +28,33 @@ ENSEMBLE = 4
 with replacement (a bootstrap)."""
 
 
-class _Critic(NamedTuple):
+class CriticKey(NamedTuple):
     """The settings in which critics differ; credit and discount decide their returns."""
 
-    credit: str
-    gamma_turn: float
-    critics: int  # number of critics whose values have a mean
+    credit: str = "turn"
+    gamma_turn: float = 1.0
+    ensemble: int = 1  # number of critics whose values have a mean
+
+    def make_recipe(self) -> Recipe:
+        """Return the recipe of an arm whose critic learns whole returns, with a lambda of 1."""
+        estimator = "gae" if self.gamma_turn == 1 else "bi-level-gae"
+        return read_arm(
+            [
+                f'advantage.estimator="{estimator}"',
+                f'advantage.credit="{self.credit}"',
+                f"advantage.gamma_turn={self.gamma_turn}",
+                "advantage.lam=1.0",
+            ]
+        )
 
 
 @dataclass(frozen=True)
-class Estimate:
+class EstimatorVariant:
     """An advantage estimator, its settings, and the number of critics whose mean value it uses."""
 
     estimator: str
     settings: tuple[str, ...] = ()
-    critics: int = 1
+    ensemble: int = 1
 
     @cached_property
     def recipe(self) -> Recipe:
@@ -50,13 +62,13 @@ class Estimate:
         return read_arm([f'advantage.estimator="{self.estimator}"', *self.settings])
 
     @property
-    def critic(self) -> _Critic | None:
+    def critic(self) -> CriticKey | None:
         """The critic that the estimate needs, if any."""
         if not self.recipe.has_critic:
             return None
         settings = self.recipe.advantage
         discount = settings.gamma_turn if settings.estimator == "bi-level-gae" else 1.0
-        return _Critic(settings.credit, discount, self.critics)
+        return CriticKey(settings.credit, discount, self.ensemble)
 
 
 @dataclass(frozen=True)
@@ -92,7 +104,7 @@ class Turns:
 
 
 def collect_turns(
-    task: Task, weights: Weights, size: Size, estimates: Mapping[str, Estimate]
+    task: Task, weights: Weights, size: Size, estimates: Mapping[str, EstimatorVariant]
 ) -> Turns:
     """Play, and return the turns of all batches with their truth and estimates.
 
@@ -100,7 +112,7 @@ def collect_turns(
         task: The game.
         weights: The frozen policy, (1, ...).
         size: How much is played.
-        estimates: Estimates by name; one of them needs a single critic of turns.
+        estimates: Estimates by name; one of them needs the critic `CriticKey()`.
     """
     player = _Player(task, weights, size)
     boards = player.draw_boards("rollouts").repeat(
@@ -111,8 +123,8 @@ def collect_turns(
     critics = _train_critics(estimates, player)
     every = torch.arange(rollouts.success.shape[1])
     values = {
-        kind: critic.find_values(_choose(rollouts, every.expand(kind.critics, -1))).mean(0)
-        for kind, critic in critics.items()
+        key: critic.find_values(_choose(rollouts, every.expand(key.ensemble, -1))).mean(0)
+        for key, critic in critics.items()
     }
     batches = replace(
         rollouts,
@@ -124,12 +136,12 @@ def collect_turns(
     row, position = is_turn.nonzero(as_tuple=True)
     found = {}
     for name, estimate in estimates.items():
-        kind = estimate.critic
-        given = None if kind is None else values[kind].view(batches.mask.shape)
+        key = estimate.critic
+        given = None if key is None else values[key].view(batches.mask.shape)
         kept = torch.ones_like(batches.success)
         advantages, _ = compute_advantages(estimate.recipe.advantage, batches, kept, given)
         found[name] = _find_firsts(advantages.flatten(0, 1), rollouts, truth)[is_turn]
-    first = _find_firsts(values[_Critic("turn", 1.0, 1)], rollouts, truth)[is_turn]
+    first = _find_firsts(values[CriticKey()], rollouts, truth)[is_turn]
     error = (first - truth.values[is_turn]).square() - truth.value_variances[is_turn]
     return Turns(
         truth=truth.advantages[is_turn],
@@ -180,24 +192,25 @@ class _Player:
         return find_truth(continuations, rollouts, state, prompts)
 
 
-def _train_critics(estimates: Mapping[str, Estimate], player: _Player) -> dict[_Critic, Learner]:
+def _train_critics(
+    estimates: Mapping[str, EstimatorVariant], player: _Player
+) -> dict[CriticKey, Learner]:
     """Train the critics that the estimates need, all from the same rollouts of the policy."""
-    critics: dict[_Critic, Learner] = {}
+    critics: dict[CriticKey, Learner] = {}
     for estimate in estimates.values():
-        # The first estimate of a kind has no lambda, so critics learn whole returns.
-        if (kind := estimate.critic) and kind not in critics:
+        if (key := estimate.critic) and key not in critics:
             copies = {
-                name: weight.expand(kind.critics, *weight.shape[1:])
+                name: weight.expand(key.ensemble, *weight.shape[1:])
                 for name, weight in player.weights.items()
             }
-            critics[kind] = Learner(player.model, estimate.recipe, copies)
+            critics[key] = Learner(player.model, key.make_recipe(), copies)
     bootstrap = make_generator("credit", "bootstrap", str(player.size.seed))
     for number in range(player.size.critic_iterations):
         rollouts, _ = player.play(player.draw_boards("critic"), "critic")
         rows = rollouts.success.shape[1]
         drawn = draw([bootstrap], (ENSEMBLE, rows), rows)[0]
-        for kind, critic in critics.items():
-            index = drawn if kind.critics > 1 else torch.arange(rows)[None]
+        for key, critic in critics.items():
+            index = drawn if key.ensemble > 1 else torch.arange(rows)[None]
             critic.learn(_choose(rollouts, index), number, critic_only=True)
     return critics
 
