@@ -155,6 +155,40 @@ def test_as_many_agent_loops_as_are_of_use(small, instances, samples, cores, nod
     assert player_count(recipe, cores) == count
 
 
+@pytest.mark.parametrize(
+    ("rollouts", "cluster", "requests"),
+    [
+        ((64, 16), {}, 1024),
+        ((64, 32), {}, 1024),
+        ((64, 16), {"processes": 8}, 128),
+        ((65, 16), {"processes": 4, "tensor_parallel": 2, "nodes": 2}, 260),
+        ((2, 2), {}, 4),
+        ((2, 2), {"validation": 30}, 60),
+    ],
+)
+def test_engines_answer_all_episodes_at_once_up_to_a_limit(small, rollouts, cluster, requests):
+    cluster = dict(cluster)
+    held_out = cluster.pop("validation", 0)
+    changed = {
+        "envs": ["Bandit-v0", "FrozenLake-v0"],
+        "mixture": {},
+        "rollouts": dict(zip(("instances", "samples"), rollouts, strict=True)),
+        "validation": {"every": min(held_out, 1), "instances": held_out or 256},
+        "cluster": cluster,
+    }
+    recipe = recipe_of({**SETTINGS, "model": str(small), **changed}, "a test")
+    found = verl_config(recipe, small, "cpu").actor_rollout_ref.rollout
+    assert found.max_num_seqs == requests
+
+
+def test_nothing_is_compiled_that_the_engines_never_call(small):
+    recipe = recipe_of({**SETTINGS, "model": str(small)}, "a test")
+    config = verl_config(recipe, small, "cuda")
+    actor, ref = config.actor_rollout_ref.actor, config.actor_rollout_ref.ref
+    parts = actor, actor.fsdp_config, ref, ref.fsdp_config, config.critic.fsdp
+    assert not any(part.use_torch_compile for part in parts)
+
+
 def built(place, model, coordinate=0, **engine):
     """Return the engine of a process of a mesh, which can load its module."""
     from ragen_starpo.cluster import engines

@@ -149,6 +149,20 @@ def test_a_local_run_keeps_reference_and_copies(folder):
     assert found.micro_batch == (4, 625)
 
 
+def test_rollouts_of_an_engine_are_as_many_as_it_answers_at_once(folder):
+    model, held = folder("26M"), {"every": 1, "instances": 96}
+    settings = {"rollouts": {"instances": 4, "samples": 16}, "validation": held}
+    of = {
+        requests: estimate_memory(
+            recipe(**settings), model, Placement("cpu", "hf", requests=requests)
+        ).phases["rollouts"]
+        for requests in (None, 200, 48)
+    }
+    assert of[None] == of[200] == 2 * of[48]
+    with_four = Placement("cpu", "hf", ranks=4, here=4, requests=12)
+    assert estimate_memory(recipe(**settings), model, with_four).phases["rollouts"] == of[48]
+
+
 def recipe(**changed):
     return recipe_of({"model": "m", "envs": ["Sokoban-v0"], **changed}, "a test")
 

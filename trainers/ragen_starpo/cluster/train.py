@@ -121,6 +121,7 @@ def _place(recipe: Recipe, device: Device, config: DictConfig, address: str | No
         here=cluster.processes if device == "cpu" else 1,
         recomputes=verl.model.enable_gradient_checkpointing,
         gpu=min((gpu.total for gpu in gpus), default=None),
+        requests=verl.rollout.max_num_seqs,
         cache=verl.rollout.engine_kwargs.vllm.kv_cache_memory_bytes,
     )
     available = min((gpu.free for gpu in gpus), default=None)

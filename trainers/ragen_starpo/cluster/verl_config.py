@@ -19,6 +19,7 @@ from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.names import HF_ENGINE
 from ragen_starpo.engine.computing import Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
+from ragen_starpo.rollout.episodes import count_concurrent
 
 _STRATEGY = "fsdp2"
 _ROUTER = "router.yaml"
@@ -28,6 +29,8 @@ _VLLM = f"{_ROLLOUT}.engine_kwargs.vllm"
 _STORAGE = "transfer_queue.backend.SimpleStorage.num_data_storage_units"
 _EPISODES_A_PLAYER, _CORES_A_PLAYER = 128, 4
 """Concurrent episodes that one process plays without slowing them, and cores for each process."""
+_REQUESTS = 1024
+"""Largest default of the requests that one engine answers at once."""
 USERS = (
     *(f"trainer.{name}" for name in ("logger", "project_name", "experiment_name")),
     *(f"{_ROLLOUT}.{name}" for name in ("max_num_seqs", "agent.num_workers")),
@@ -221,6 +224,13 @@ def player_count(recipe: Recipe, cores: int) -> int:
     return max(1, min(useful, groups, nodes * (cores // _CORES_A_PLAYER)))
 
 
+def _count_requests(recipe: Recipe) -> int:
+    """Return the number of requests with which one engine answers all its episodes at once."""
+    cluster = recipe.cluster
+    engines = cluster.nodes * cluster.processes // cluster.tensor_parallel
+    return min(_REQUESTS, math.ceil(count_concurrent(recipe) / engines))
+
+
 def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[str]:
     """Return defaults that differ from verl's, as hydra overrides that users may change."""
     # On one GPU vLLM's engine holds the model itself: another process would import all of it first.
@@ -233,6 +243,7 @@ def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[s
         "reward.num_workers=0",
         # As few processes as are of use, since each imports PyTorch before it works.
         f"{_ROLLOUT}.agent.num_workers={player_count(recipe, os.cpu_count() or 1)}",
+        f"{_ROLLOUT}.max_num_seqs={_count_requests(recipe)}",
         f"{_STORAGE}=1",
         # verl leaves out what is null.
         f"+{_VLLM}.attention_backend=null",
@@ -244,16 +255,17 @@ def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[s
         # micro-batch they would leak into the next step.
         f"{_ACTOR}.fsdp_config.use_no_sync_for_gradient_accumulation=false",
         "critic.fsdp.use_no_sync_for_gradient_accumulation=false",
+        # It compiles entropies of whole logits, which `PolicyEngine` never computes.
+        *(
+            f"{place}.use_torch_compile=false"
+            for place in (_ACTOR, f"{_ACTOR}.fsdp_config", _REF, f"{_REF}.fsdp_config")
+        ),
+        "critic.fsdp.use_torch_compile=false",
     ]
     if device == "cpu":
         overrides += [
             f"{_MODEL}.enable_gradient_checkpointing=false",
             "critic.model.enable_gradient_checkpointing=false",
-            *(
-                f"{place}.use_torch_compile=false"
-                for place in (_ACTOR, f"{_ACTOR}.fsdp_config", _REF, f"{_REF}.fsdp_config")
-            ),
-            "critic.fsdp.use_torch_compile=false",
         ]
     return overrides
 

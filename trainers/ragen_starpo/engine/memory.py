@@ -14,7 +14,7 @@ from ragen_bench.suites import env_id
 from ragen_starpo.engine.computing import Device
 from ragen_starpo.engine.folders import check_folder
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.episodes import training_env
+from ragen_starpo.rollout.episodes import count_concurrent, training_env
 
 if TYPE_CHECKING:
     from ragen_starpo.engine.model_memory import ModelMemory
@@ -52,6 +52,7 @@ class Placement:
     here: int = 1  # those of them that share a memory: one on a GPU, all of a node on a CPU
     recomputes: bool = False
     gpu: int | None = None  # bytes of a GPU; None if they are not known
+    requests: int | None = None  # that an engine answers at once; None for all
     cache: int | None = None  # bytes of vLLM's cache; None for what its fraction of the GPU leaves
 
 
@@ -168,8 +169,11 @@ def _rollouts(
     recipe: Recipe, placement: Placement, policy: ModelMemory, longest: int
 ) -> dict[str, int]:
     cluster, here = recipe.cluster, placement.here
+    is_local = placement.engine == "local"
     played = recipe.rollouts.instances * recipe.rollouts.samples
-    rows = -(-played * here // placement.ranks)
+    rows = -(-(played if is_local else count_concurrent(recipe)) * here // placement.ranks)
+    if placement.requests is not None:
+        rows = min(rows, placement.requests * here)
     scale = _sampling_scale(recipe, placement)
     if placement.engine == "vllm":
         weights = policy.base // (scale * cluster.tensor_parallel)
@@ -180,7 +184,7 @@ def _rollouts(
         return {"vLLM": weights + rows * longest * policy.cache // scale}
     cache, logits = -(-longest // _COLUMNS) * _COLUMNS * policy.cache, 5 * policy.logits
     phases = {"rollouts": rows * (cache // scale + logits)}
-    if placement.engine == "local":
+    if is_local:
         phases["transfer"] = policy.state
         if recipe.validation.every:
             phases["validation"] = policy.base + min(rows, _SLOTS) * (cache + logits)
@@ -241,7 +245,9 @@ def _advise_phase(recipe: Recipe, estimate: Estimate, placement: Placement) -> s
             advice += " or set cluster.dtype=bfloat16"
         return advice
     if largest == "rollouts":
-        return "lower rollouts.context, rollouts.instances or rollouts.samples"
+        if placement.engine == "local":
+            return "lower rollouts.context, rollouts.instances or rollouts.samples"
+        return "lower rollouts.context or actor_rollout_ref.rollout.max_num_seqs"
     if largest == "vLLM":
         return "lower cluster.memory or vLLM's kv_cache_memory_bytes"
     return _advise_models(recipe, placement)

@@ -79,6 +79,12 @@ def held_out_specs(envs: Sequence[str], instances: int) -> list[RolloutSpec]:
     return [RolloutSpec(group, task, 0) for group, task in enumerate(tasks)]
 
 
+def count_concurrent(recipe: Recipe) -> int:
+    """Return the maximum number of episodes that are played at once by verl's processes."""
+    held_out = len(recipe.envs) * recipe.validation.instances if recipe.validation.every else 0
+    return max(recipe.rollouts.instances * recipe.rollouts.samples, held_out)
+
+
 class EpisodeFactory:
     """Makes episodes on a model's tokens, and reuses their environments.
 
