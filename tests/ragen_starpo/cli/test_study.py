@@ -76,7 +76,7 @@ def test_a_study_is_run_once_and_has_its_pages(tmp_path, capsys, laboratory):
         (["mine.toml", "--device", "gpu"], "device.*gpu.*cpu"),
         (["nothing"], "study.*nothing"),
         (["both.toml"], "both: arms.up: the laboratory does not read response_format"),
-        (["rare.toml"], "rare: arms.base: slip must be 0, or from 0.001 to 0.999, got 0.0004"),
+        (["rare.toml"], "slip is 0, or from 0.001 to 0.999, got 0.0004"),
     ],
 )
 def test_a_mistake_has_one_line_before_anything_runs(tmp_path, laboratory, arguments, message):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from ragen_bench.errors import UserError
-from ragen_starpo.laboratory.run import read_arm
+from ragen_starpo.laboratory.settings import read_arm
 from ragen_starpo.studies.definition import OWN, list_studies, read_study
 
 GOOD = """
@@ -49,7 +49,7 @@ def test_the_catalogue_is_valid_and_has_at_least_eighty_claims():
 def test_the_laboratory_reads_all_settings_of_the_catalogue():
     for study in map(read_study, list_studies()):
         for arm in study.arms:
-            read_arm(study.settings_of(arm))
+            read_arm(study.settings_of(arm), study.task_of(arm))
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,19 @@ def test_equal_arms_of_two_studies_have_one_hash(tmp_path):
         ('"mean"', '"mean"\nknob = {arm = "up", curve = "kep", most = 1}', "kep.*kept"),
         ('"mean"', '"mean"\nknob = {arm = "up", curve = "kept", least = 2}', "cannot be met"),
         ('"mean"', '"mean"\nknob = {arm = "up", curve = "kept"}', "needs least or most"),
+        (
+            '"mean"',
+            '"mean"\nknob = {arm = "up", curve = "kept", least = 0.9, most = 0.1}',
+            "least is 0.9, above most, 0.1",
+        ),
+        ("estimator=grpo", "settings.normalize_st=true", r"arms\.base: .*normalize_st.*grpo"),
+        (
+            'loss.clip_high=0.3"], task = {slip = 0.2',
+            'filter.strategy=top-k"], task = {samples = 1',
+            "arms.up: .*compares the returns of a group, which needs two rollouts",
+        ),
+        ("slip = 0.2", 'game = "bandit", size = 0, actions_per_turn = 2', "the lake and Sokoban"),
+        ("loss.clip_high=0.3", "monitor.fall=0.2", "changes nothing without monitor.action=adapt"),
         ("[task]", "looks = [8, 8]\n[task]", "looks must rise"),
         ("[task]", "warm_starts = 2\n[task]", "warm_starts: is at least 4"),
     ],
@@ -154,3 +167,18 @@ def test_unknown_studies_are_named():
         read_study("filtre")
     with pytest.raises(UserError, match=r"there is no study no\.toml"):
         read_study("no.toml")
+
+
+def test_an_arm_too_short_for_a_collapse_is_refused(tmp_path):
+    text = GOOD.replace('"mean"', '"collapsed"\nabout_collapse = true')
+    assert read(tmp_path, text).claims[0].about_collapse
+    with pytest.raises(UserError, match="set iterations to at least 40"):
+        read(tmp_path, text.replace("base = {}", "base = {iterations = 20}"))
+
+
+def test_a_study_has_claims_and_not_the_name_of_the_page(tmp_path):
+    with pytest.raises(UserError, match="claims: name at least one"):
+        read(tmp_path, "claims = []" + GOOD.partition("[[claims]]")[0])
+    (tmp_path / "findings.toml").write_text(GOOD)
+    with pytest.raises(UserError, match="findings is that of the page; give the file another"):
+        read_study(str(tmp_path / "findings.toml"))

@@ -58,7 +58,7 @@ class StudyCommand(Command):
             raise UserError(f"--looks must be at least 1, got {self.looks}")
         names = list_studies() if self.studies == (_ALL,) else self.studies
         studies = [read_study(name) for name in dict.fromkeys(names)]
-        _check_laboratory(studies, self.device)
+        _check_gpu(studies, self.device)
         console, findings = plain_console(), []
         with open_store(self.out, studies):
             for study in studies:
@@ -114,21 +114,12 @@ class StudyCommand(Command):
                 )
 
 
-def _check_laboratory(studies: Sequence[Study], device: str) -> None:
-    """Raise UserError if the laboratory cannot play an arm, or the device lacks memory."""
+def _check_gpu(studies: Sequence[Study], device: str) -> None:
+    """Raise UserError if there is no such device, or it lacks memory."""
     import torch
 
-    from ragen_starpo.laboratory.games import find_game
-    from ragen_starpo.laboratory.run import read_arm
     from ragen_starpo.studies.store import needed_memory
 
-    for study in studies:
-        for arm in study.arms:
-            try:
-                read_arm(study.settings_of(arm))
-                find_game(study.task_of(arm))
-            except UserError as error:
-                raise UserError(f"{study.name}: arms.{arm}: {error}") from None
     if device == "cpu":
         return
     if not torch.cuda.is_available():

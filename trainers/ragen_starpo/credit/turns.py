@@ -19,7 +19,8 @@ from ragen_starpo.laboratory.games.game import draw, make_generator
 from ragen_starpo.laboratory.learning import Learner, compute_advantages
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play
-from ragen_starpo.laboratory.run import SHAPE, TRAIN, read_arm
+from ragen_starpo.laboratory.run import SHAPE, TRAIN
+from ragen_starpo.laboratory.settings import read_arm
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.studies.definition import Task
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
-from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +22,11 @@ from ragen_starpo.laboratory.games.game import AnyGame, draw, make_generator
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play, replace_groups
+from ragen_starpo.laboratory.settings import read_arm
 from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
-from ragen_starpo.recipes.recipe import Recipe, read_recipe
+from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.small_model import Shape
-from ragen_starpo.studies.definition import LABORATORY, RECIPE, Task
+from ragen_starpo.studies.definition import LABORATORY, Task
 from ragen_starpo.studies.metrics import WATCHED, Runs
 
 SHAPE = Shape(width=64, layers=2, heads=4, hidden=192)
@@ -35,40 +35,6 @@ TRAIN, TEST = 2_000, 1_024
 """Numbers of instances to train and to test on."""
 _TOGETHER = 8
 """Runs that a CPU computes together: more gain nothing and need memory."""
-_SETTINGS = (
-    *("advantage", "filter", "loss", "optimiser", "critic", "monitor", "mini_batch"),
-    "updates",
-    "rollouts.temperature",
-    "rollouts.refills",
-)
-"""Settings of a recipe that the laboratory reads."""
-_BASE = (
-    'advantage.estimator="grpo"',
-    'filter.strategy="all"',
-    "optimiser.learning_rate=1e-3",
-    "critic.learning_rate=3e-3",
-    "mini_batch=64",
-)
-
-
-def read_arm(settings: Sequence[str]) -> Recipe:
-    """Return the recipe of an arm; UserError for a setting that does nothing in the laboratory."""
-    for setting in settings:
-        name = setting.partition("=")[0]
-        if not any(name == one or name.startswith(f"{one}.") for one in _SETTINGS):
-            raise UserError(f"the laboratory does not read {name}; it reads {', '.join(_SETTINGS)}")
-    recipe = read_recipe(RECIPE, [*_BASE, *settings])
-    idle = {
-        "filter.score": recipe.filter.score not in ("deviation", "variance"),
-        "loss.mask_truncated": recipe.loss.mask_truncated,
-        "optimiser.decay_steps": recipe.optimiser.decay_steps > 0,
-        "critic.decay_steps": recipe.critic.decay_steps > 0,
-        "monitor.action": recipe.monitor.action == "stop",
-    }
-    for name in (name for name, is_set in idle.items() if is_set):
-        value = attrgetter(name)(recipe)
-        raise UserError(f"{name}={value} does nothing in the laboratory; leave it out")
-    return recipe
 
 
 def run_arm(
@@ -86,7 +52,7 @@ def run_arm(
 
     Runs of equal numbers play the same instances with the same noise in every arm.
     """
-    recipe = read_arm(settings)
+    recipe = read_arm(settings, task)
     place = torch.device(device)
     game = find_game(task)
     bank = game.load(TRAIN).to(place)
@@ -119,7 +85,7 @@ def train_policy(
     task: Task, settings: Sequence[str], *, iterations: int, seed: int
 ) -> tuple[Weights, float]:
     """Train one run on the CPU; return its weights, (1, ...), and its success in the last test."""
-    game, recipe = find_game(task), read_arm(settings)
+    game, recipe = find_game(task), read_arm(settings, task)
     bank = game.load(TRAIN)
     held_out = find_game(task, test=True).load_held_out(TEST)
     model = StackedModel(SHAPE, game.vocabulary)

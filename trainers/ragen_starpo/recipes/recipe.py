@@ -51,6 +51,8 @@ _LATER = {
     "monitor": ("refills",),
 }
 """Settings that later versions added, by table; as JSON they are left out at their defaults."""
+COMMAND_LINE = "on the command line"
+"""The source of an override in the message of an invalid one."""
 _BOUNDS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "finite_number")
 """pydantic's error types for a bound."""
 
@@ -208,7 +210,7 @@ def _find_source(place: str, overrides: Sequence[str], path: Sequence[str]) -> s
     for setting in reversed(overrides):
         names = setting.partition("=")[0].split(".")
         if path and names[: len(path)] == list(path)[: len(names)]:
-            return "on the command line"
+            return COMMAND_LINE
     return place if path else " with ".join((place, *overrides))
 
 

@@ -10,11 +10,11 @@ from itertools import pairwise
 from pydantic import ValidationError
 
 from ragen_bench.errors import UserError, unknown
-from ragen_starpo.recipes.recipe import describe_error, read_recipe
+from ragen_starpo.laboratory.settings import read_arm
+from ragen_starpo.recipes.recipe import describe_error
 from ragen_starpo.studies.definition import (
     CURVES,
     METRICS,
-    RECIPE,
     WINDOW,
     Claim,
     Knob,
@@ -24,6 +24,8 @@ from ragen_starpo.studies.definition import (
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+PAGE = "findings"
+"""The page of all studies, whose files stand beside the plans of studies."""
 _FRACTIONS = ("success", "clip_fraction", "covariance_fraction", "kept", "void")
 """Curves that are from 0 to 1."""
 
@@ -34,6 +36,10 @@ def find_problems(study: Study) -> Iterator[str]:
         yield f"name: {study.name!r} is not a name of letters, digits, - . _ (100 at most)"
     if study.reference not in study.arms:
         yield f"reference: {unknown('arm', study.reference, study.arms)}"
+    if study.name == PAGE:
+        yield f"name: {PAGE} is that of the page; give the file another name"
+    if not study.claims:
+        yield "claims: name at least one"
     rising = [*study.looks, study.collapse_look]
     if not study.looks or any(later <= earlier for earlier, later in pairwise(rising)):
         yield f"looks must rise, and collapse_look must be above all of them, got {rising}"
@@ -51,8 +57,7 @@ def _problems_of_arm(study: Study, name: str) -> Iterator[str]:
     for wrong in sorted(set(study.arms[name].task) - set(known)):
         yield f"arms.{name}.task: {unknown('field', wrong, known)}"
     try:
-        study.task_of(name)
-        read_recipe(RECIPE, study.settings_of(name))
+        read_arm(study.settings_of(name), study.task_of(name))
     except UserError as error:
         yield f"arms.{name}: {error}"
     except ValidationError as error:
@@ -75,9 +80,10 @@ def _problems_of_claim(study: Study, claim: Claim) -> Iterator[str]:
         yield "than is for claims without minus; remove one of them"
     if METRICS[claim.metric].needs_collapse and not claim.about_collapse:
         yield f"{claim.metric} is of collapsed runs; set about_collapse = true"
-    if claim.about_collapse and study.iterations < 2 * WINDOW:
-        yield f"a collapse shows after two windows; set iterations to at least {2 * WINDOW}"
     sides = [] if unknown_arms else [*claim.plus, *claim.minus]
+    fewest = min(map(study.iterations_of, sides), default=study.iterations)
+    if claim.about_collapse and fewest < 2 * WINDOW:
+        yield f"a collapse shows after two windows; set iterations to at least {2 * WINDOW}"
     if claim.metric == "collapse_time" and len({*map(study.iterations_of, sides)}) > 1:
         yield "collapse_time compares arms of equally many iterations"
 
@@ -89,6 +95,8 @@ def _problems_of_knob(knob: Knob | None) -> Iterator[str]:
         yield str(unknown("curve", knob.curve, CURVES))
     if knob.least is None and knob.most is None:
         yield "knob needs least or most"
+    if knob.least is not None and knob.most is not None and knob.least > knob.most:
+        yield f"knob: least is {knob.least:g}, above most, {knob.most:g}"
     high = 1.0 if knob.curve in _FRACTIONS else float("inf")
     if (knob.least or 0.0) > high or (knob.most is not None and knob.most < 0):
         yield f"knob: {knob.curve} is from 0 to {high:g}, so its bound cannot be met"

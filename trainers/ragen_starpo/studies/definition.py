@@ -70,8 +70,6 @@ LABORATORY = 2
 """Version of the laboratory. A change of its results raises it, and arms are run anew."""
 OWN = "this suite"
 """The source of claims that no paper makes."""
-RECIPE = "small"
-"""The recipe whose settings arms change."""
 
 Skill: TypeAlias = Annotated[
     float,
@@ -141,8 +139,14 @@ class Task:
         if self.test and self.test not in boards:
             choice = f"one of {', '.join(boards)}" if boards else "left out"
             raise ValueError(f"test of {self.game} is {choice}, got {self.test!r}")
+        if self.slip and not 0.001 <= self.slip <= 0.999:
+            raise ValueError(f"slip is 0, or from 0.001 to 0.999, got {self.slip:g}")
         if self.slip and self.game != "lake":
             raise ValueError(f"slip is for the lake; remove it from {self.game}")
+        if self.actions_per_turn and not boards:
+            raise ValueError(
+                f"actions_per_turn is for the lake and Sokoban; remove it from {self.game}"
+            )
 
 
 @dataclass(frozen=True, config=STRICT)

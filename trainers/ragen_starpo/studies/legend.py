@@ -39,7 +39,8 @@ MEANINGS = {
     "collapse_time": "iteration of the collapse; the last one if there is none",
     "deviation_lead": _LEAD.format("a falling reward deviation within groups"),
     "entropy_lead": _LEAD.format("falling entropy"),
-    "gradient_lead": _LEAD.format("a growing gradient norm"),
+    "gradient_lead": _LEAD.format("a growing gradient norm")
+    + "; the monitor looks at it after a warning of another sign, while the reward has not fallen",
     "monitor_lead": _LEAD.format("any sign"),
     "monitor_recall": "per cent of collapsed runs with a warning no later than the collapse",
     "monitor_precision": "per cent of runs with a warning that collapse no earlier than it",

@@ -35,6 +35,8 @@ _CAUTION = (
     "a paper. Rows of one game share the runs of their baseline, so they are not independent. "
     "Verdicts are joint at 95 % over the claims of a study, not over this page."
 )
+_COPY = "A copy of the published runs gives the same page within seconds, without training."
+_SAME = "With the folder of the runs as `--out` the page comes within seconds, without training."
 _AGREES = {True: ", as claimed", False: ", not as claimed", None: ""}
 
 
@@ -217,12 +219,19 @@ def _describe_studies(studies: Sequence[JsonObject]) -> list[str]:
         make_table(["study", "question", "variants", "core-seconds", "curves"], rows),
         *([f"Studies of the catalogue that were not run yet: {', '.join(left)}."] if left else []),
         "## Judge again",
-        "A copy of the published runs gives the same page within seconds, without training. With "
-        "an empty folder as `--out` the same command trains all agents anew. "
+        f"{_COPY if set(names) <= set(catalogue) else _SAME} With an empty folder as `--out` the "
+        "same command trains all agents anew. "
         "[All numbers](findings.json) and [curves](findings/curves.npz) are next to this page.",
-        "```\n$ cp -r docs/results/findings/runs store\n"
-        f"$ ragen-train study {' '.join(names)} --out store --pages pages\n```",
+        _list_commands(names, catalogue),
     ]
+
+
+def _list_commands(names: Sequence[str], catalogue: Sequence[str]) -> Markdown:
+    """Return the commands that judge studies again; the published runs are of the catalogue."""
+    files = [name if name in catalogue else f"{name}.toml" for name in names]
+    copy = "$ cp -r docs/results/findings/runs store\n" if files == [*names] else ""
+    command = f"$ ragen-train study {' '.join(files)} --out store --pages pages"
+    return Markdown(f"```\n{copy}{command}\n```")
 
 
 def _list_arms(arms: Sequence[JsonObject]) -> Markdown:

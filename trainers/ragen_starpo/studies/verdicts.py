@@ -1,4 +1,4 @@
-"""Verdicts on claims: intervals over warm starts and seeds, gates, looks, Holm's correction."""
+"""Verdicts on claims: intervals over warm starts and seeds, conditions, and looks."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Verdict:
     word: Word
     why: str  # reason of a word that is not a difference
     estimate: Estimate | None  # the difference; None if it has not been computed
-    level: float  # level of the interval, after Holm's correction and the spending of looks
+    level: float  # level of the interval, of all claims and looks together at 95 %
     seeds: int  # seeds of each warm start at the look that decided, or at the last one
     levels: Mapping[str, float]  # mean of the metric in each arm
     knob: float | None  # mean of the knob's curve; None without a knob
@@ -180,6 +180,8 @@ class Sample:
             return f"{claim.plus[0]} and {claim.minus[0]} are the same algorithm in this game"
         knob, value = claim.knob, self.knob(claim)
         if knob and value is not None:
+            if math.isnan(value):
+                return f"{knob.arm} records no {knob.curve}"
             low = -math.inf if knob.least is None else knob.least
             high = math.inf if knob.most is None else knob.most
             if not low <= value <= high:
@@ -197,8 +199,10 @@ def judge(study: Study, load: Load, looks: int | None = None) -> Judgement:
     """Return a study's verdicts from the runs so far, look by look.
 
     A claim is judged at each of its looks until it is decided; what a gate closes at the first
-    look stays closed. At a look, Holm's step-down gives the smallest p-value a share of the error
-    rate that counts the claims not decided before.
+    look stays closed. The error rate is divided by the number of claims (Bonferroni). A step-down
+    such as Holm's is not valid here: it gives the rate of a decided claim to the others, as if that
+    claim could not have been decided wrongly. But each claim can: "higher" is wrong where there is
+    no difference, and "the same" where there is one.
     """
     done: dict[int, Verdict] = {}
     last: dict[int, Verdict] = {}
@@ -227,7 +231,6 @@ def _judge_look(
     done: dict[int, Verdict],
     last: dict[int, Verdict],
 ) -> None:
-    found: list[tuple[float, int, Estimate, float]] = []
     for number in pending:
         claim = study.claims[number]
         estimate = sample.difference(claim)
@@ -238,25 +241,20 @@ def _judge_look(
             word: Word = "not testable here"
             done[number] = _verdict(sample, claim, word, why, estimate, LEVEL)
             continue
-        share = spend(study.looks_of(claim))[look]
-        p_value = min(estimate.p_differs(), estimate.p_same(claim.same)) / share
-        found.append((p_value, number, estimate, share))
-    is_open = True
-    decided = sum(verdict.word != "not testable here" for verdict in done.values())
-    for p_value, number, estimate, share in sorted(found, key=lambda one: one[:2]):
-        claim, rate = study.claims[number], (1 - LEVEL) / (len(study.claims) - decided)
-        is_open = is_open and p_value < rate
-        word = _word(estimate, claim, rate * share) if is_open else "undecided"
-        verdict = _verdict(sample, claim, word, "", estimate, 1 - rate * share)
+        rate = (1 - LEVEL) / len(study.claims) * spend(study.looks_of(claim))[look]
+        word = decide(estimate, claim.same, rate)
+        verdict = _verdict(sample, claim, word, "", estimate, 1 - rate)
         last[number] = verdict
-        if is_open:
+        if word != "undecided":
             done[number] = verdict
-            decided += 1
 
 
-def _word(estimate: Estimate, claim: Claim, rate: float) -> Word:
-    if estimate.p_same(claim.same) < rate:
+def decide(estimate: Estimate, margin: float, rate: float) -> Word:
+    """Return the verdict at an error rate: where the interval of level 1 - rate lies."""
+    if estimate.p_same(margin) < rate:
         return "the same"
+    if estimate.p_differs() >= rate:
+        return "undecided"
     return "higher" if estimate.mean > 0 else "lower"
 
 
