@@ -75,7 +75,7 @@ def test_a_study_is_run_once_and_has_its_pages(tmp_path, capsys, laboratory):
         (["mine.toml", "--looks", "0"], "--looks must be at least 1, got 0"),
         (["mine.toml", "--device", "gpu"], "device.*gpu.*cpu"),
         (["nothing"], "study.*nothing"),
-        (["both.toml"], "both: arms.up: the laboratory does not read response_format"),
+        (["both.toml"], "both.toml: arms.up: the laboratory does not read response_format"),
         (["rare.toml"], "slip is 0, or from 0.001 to 0.999, got 0.0004"),
     ],
 )

@@ -15,7 +15,7 @@ EFFECTS = {"up": 12.0, "down": -12.0, "alike": 0.0, "base": 0.0}
 
 def make_study(*claims: Claim, effects: dict[str, float] | None = None, **fields) -> Study:
     """Return a study whose arms have the effect of their name, in points."""
-    arms = {name: Arm((f"mini_batch={n + 1}",)) for n, name in enumerate(effects or EFFECTS)}
+    arms = {name: Arm((f"loss.clip_high={n}",)) for n, name in enumerate(effects or EFFECTS)}
     looks = {"warm_starts": 8, "looks": (4, 8), "collapse_look": 16}
     facts = {"iterations": 60, "reference": "base", "name": "mine", **looks, **fields}
     return Study(question="Which?", task=Task("lake", 3), arms=arms, claims=claims, **facts)
@@ -48,7 +48,7 @@ class StandIn:
         device: str,
         on_runs: Callable[[int], None] = lambda iterations: None,
     ) -> Runs:
-        arm = int(settings[-1].partition("=")[2]) - 1
+        arm = int(settings[-1].partition("=")[2])
         self.calls.append((arm, len(warm_starts) * len(seeds)))
         pairs = [(start, seed) for start in warm_starts for seed in seeds]
         on_runs(len(pairs) * iterations)

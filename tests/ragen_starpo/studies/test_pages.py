@@ -99,10 +99,10 @@ def test_a_lead_shows_how_many_collapsed_runs_had_no_sign(tmp_path):
 
 def test_a_cell_has_the_settings_that_not_all_variants_have(tmp_path):
     study = make_study(claim("up"), settings=("updates=2",))
-    changed = Arm(("mini_batch=4",), {"samples": 4}, 40)
+    changed = Arm(("loss.clip_high=3",), {"samples": 4}, 40)
     study = replace(study, arms={**study.arms, "base": changed})
     page = render_page(make_results([find(tmp_path, study, StandIn())]))
-    assert "<br>base: `mini_batch=4`, `samples=4`, `iterations=40` |" in page
+    assert "<br>base: `loss.clip_high=3`, `samples=4`, `iterations=40` |" in page
     assert "updates=2" not in page
 
 
