@@ -6,8 +6,9 @@
 
 - update: `Policy.update` of the local trainer, or of its critic, on trajectories of three turns
   with 200 sampled tokens each (26M: four turns of 60). It is the fastest of three after one to warm
-  up. Tokens are all tokens of the trajectories. TFLOP/s counts 6 operations for each weight and
-  token, 8 for each weight of the output layer and sampled token, and those of attention.
+  up. Tokens are all tokens of the trajectories. TFLOP/s counts 6 operations for each trained weight
+  and token and 4 for each frozen one, those of attention, and for a policy 8 for each weight of the
+  output layer and sampled token (6 if it is frozen), which is computed twice.
 - sampling: `Decoder` on 128 conversations with prompts of 300 tokens and answers of 200, by graphs
   of kernels where the device has them.
 - GB is the peak of the device's memory, and in brackets the estimate that a run begins with.
@@ -31,6 +32,7 @@ from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
 from ragen_envs.core.instances import RandomStream
+from ragen_starpo.engine.adapters import Kind
 from ragen_starpo.engine.computing import Computing, device_here
 from ragen_starpo.engine.model_memory import measure_model
 from ragen_starpo.engine.worker import Contribution, Critic, Policy
@@ -40,6 +42,10 @@ from ragen_starpo.small_model import Shape as SmallShape
 from ragen_starpo.small_model import make_small_model
 
 DEVICE = device_here()
+_KINDS: dict[type[Policy] | type[Critic], Kind] = {
+    Policy: "language_model",
+    Critic: "value_model",
+}
 EMPTY: Any = {}
 
 
@@ -106,13 +112,24 @@ def make_batch(shape: Shape) -> TokenBatch:
     return batch_of(trajectories, pad=0)
 
 
-def count_flops(shape: Shape, weights: int, batch: TokenBatch) -> float:
-    """Return the floating-point operations of an update."""
+def count_flops(
+    shape: Shape, weights: int, adapters: int, batch: TokenBatch, *, has_output: bool
+) -> float:
+    """Return the floating-point operations of an update of a model.
+
+    Args:
+        shape: The model's shape.
+        weights: Number of its weights, without adapters.
+        adapters: Number of the adapters' weights; 0 to train all of the model's.
+        batch: What it learns from.
+        has_output: Whether it computes logits, as a policy does.
+    """
     lengths = batch.attention.sum(1).double()
     output = shape.vocabulary * shape.width
-    inner = 6 * (weights - output) * float(lengths.sum())
+    passes = (4 if adapters else 6) * (weights - output) + 6 * adapters
     attention = 6 * shape.layers * shape.width * float(lengths.square().sum())
-    return inner + attention + 8 * output * float(batch.mask.sum())
+    logits = (6 if adapters else 8) * output * float(batch.mask.sum()) if has_output else 0.0
+    return passes * float(lengths.sum()) + attention + logits
 
 
 def seconds_of(work: Callable[[], object]) -> float:
@@ -151,16 +168,16 @@ def measure_updates(name: str, folder: Path, weights: int, given: argparse.Names
 
         update()
         seconds = min(seconds_of(update) for _ in range(3))
-        rate = count_flops(shape, weights, batch) / seconds / 1e12
         what = f"{kind.__name__.lower()}{' with adapters' if lora else ''}"
         report(name, given.dtype, f"update of a {what}, {given.tokens} tokens", tokens / seconds)
         longest = int(batch.attention.sum(1).max())
         rows = min(len(batch), max(1, given.tokens // longest))
-        kind_of = "language_model" if kind is Policy else "value_model"
-        found = measure_model(kind_of, folder, lora, given.dtype, (rows, longest), DEVICE)
+        found = measure_model(_KINDS[kind], folder, lora, given.dtype, (rows, longest), DEVICE)
+        adapters = found.trained // 4 if lora else 0
+        flops = count_flops(shape, weights, adapters, batch, has_output=kind is Policy)
         memory = found.weights + 3 * found.trained + found.rounded
         memory += found.update(recomputes=False)
-        print(f"| {rate:.1f} | {peak()} ({memory / 1e9:.1f}) |", flush=True)
+        print(f"| {flops / seconds / 1e12:.1f} | {peak()} ({memory / 1e9:.1f}) |", flush=True)
         del model
 
 
