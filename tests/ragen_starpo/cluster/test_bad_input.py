@@ -10,8 +10,8 @@ from ray.exceptions import RayTaskError
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cli import main
+from ragen_starpo.cluster import placement
 from ragen_starpo.cluster import train as cluster_train
-from ragen_starpo.cluster.verl_trainer import check_place
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.recipes.files import as_toml
 from ragen_starpo.recipes.recipe import recipe_of
@@ -185,10 +185,10 @@ def test_a_reward_that_is_edited_during_a_run_does_not_spoil_its_end(
 
 def test_a_model_that_does_not_fit(small, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_train, "ray_session", lambda *_: nullcontext())
-    monkeypatch.setattr(cluster_train, "host_memory", lambda: 1 << 16)
+    monkeypatch.setattr(placement, "host_memory", lambda: 1 << 16)
     recipe = recipe_of({**SETTINGS, "model": "m"}, "a test")
     # The leading process estimates, since transformers' imports take seconds.
-    monkeypatch.setattr(cluster_train, "_run", check_place)
+    monkeypatch.setattr(cluster_train, "_run", placement.fit_to_memory)
     with pytest.raises(UserError, match="the model does not fit: weights, grad") as refused:
         cluster_train.train(recipe, small, tmp_path / "run")
     assert "and this machine has 0.0 free (policy 0.0, " in str(refused.value)

@@ -5,13 +5,15 @@ import asyncio
 import importlib.util
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from ragen_starpo.cluster import hosts
 from ragen_starpo.cluster.hosts import ENGINES, FORWARDED, PLAYER, Host, server_name
 from ragen_starpo.cluster.router import Router
 from ragen_starpo.cluster.verl_config import verl_config
@@ -62,6 +64,21 @@ def test_a_host_makes_its_object_later_and_forwards_calls():
         return await host.sleep(), await host.wake_up(tags=["weights"])
 
     assert asyncio.run(use()) == ("zzz", ["weights"])
+
+
+@pytest.mark.parametrize("place", [PLAYER, *ENGINES.values()])
+def test_all_but_vllm_leave_torchs_compiler_out_of_their_imports(place, monkeypatch):
+    imported = []
+
+    def load(name):
+        imported.append(name)
+        return SimpleNamespace(**{place.partition(":")[2]: object})
+
+    monkeypatch.setattr(hosts, "import_transformers", lambda: imported.append("transformers"))
+    monkeypatch.setattr(hosts.importlib, "import_module", load)
+    Host(place)
+    module = place.partition(":")[0]
+    assert imported == ([module] if place == ENGINES["vllm"] else ["transformers", module])
 
 
 def test_verls_end_of_vllm_finds_its_server_by_the_name():
@@ -171,8 +188,9 @@ def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, gpu
     monkeypatch.setattr(vllm_replica, "find_server", lambda *_: server)
     monkeypatch.setattr(vllm_replica.VLLMReplica, "max_concurrency", 7)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
-    with ThreadPoolExecutor(1) as pool:
-        vllm_replica.launch_early(config, pool)
+    vllm_replica.launch_early(config)
+    if early:
+        vllm_replica._LAUNCHED[0].result()
     begun = ["begin", "get_master_address", "launch_server", "get_server_address"]
     assert [name for name, _ in server.calls] == (begun if early else [])
 
@@ -189,3 +207,23 @@ def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, gpu
     given = server.calls[0][1]
     assert (given["cuda_visible_devices"], given["gpus_per_node"]) == ("5", 1)
     assert given["rollout_mode"] == replica.rollout_mode
+
+
+def test_an_error_elsewhere_does_not_wait_for_vllm():
+    from ragen_starpo.cluster import vllm_replica
+
+    waiting, over = Event(), Event()
+
+    async def launch():
+        waiting.set()
+        over.wait()
+        raise OSError("gone")
+
+    future = vllm_replica.in_background(launch())
+    assert waiting.wait(60)
+    [thread] = [one for one in threading.enumerate() if one.name == vllm_replica.LAUNCH]
+    assert thread.daemon
+    assert not future.done()
+    over.set()
+    with pytest.raises(OSError, match="gone"):
+        future.result()

@@ -42,6 +42,7 @@ def test_vllm_stays_awake_while_it_plays_ahead(monkeypatch, tmp_path):
     calls = []
     trainer = object.__new__(verl_trainer.VerlTrainer)
     trainer.recipe, trainer._next = recipe, None
+    trainer._learner = SimpleNamespace(settings=SimpleNamespace(refills=0))
     # It has no other method.
     trainer.checkpoint_manager = SimpleNamespace(
         update_weights=lambda number: calls.append(f"weights {number}")
@@ -69,7 +70,7 @@ def test_a_model_that_does_not_fit_starts_no_vllm(monkeypatch):
 
     config = OmegaConf.create({"transfer_queue": {}})
     launched = []
-    monkeypatch.setattr(verl_trainer, "check_place", refuse)
+    monkeypatch.setattr(train, "fit_to_memory", refuse)
     monkeypatch.setattr(vllm_replica, "launch_early", lambda *given: launched.append(given))
     monkeypatch.setattr("transfer_queue.init", lambda settings: None)
     monkeypatch.setattr("transfer_queue.close", lambda: None)

@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +15,14 @@ from ray.exceptions import RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
-from ragen_bench.json_types import JsonObject
 from ragen_bench.models.days import today
+from ragen_bench.models.hf.quick_import import import_transformers
 from ragen_starpo.cluster.hosts import start_players, start_servers
+from ragen_starpo.cluster.placement import fit_to_memory, place_models
 from ragen_starpo.cluster.ray_session import check_address, explain_death, ray_session
 from ragen_starpo.cluster.verl_config import verl_config
-from ragen_starpo.cluster.vllm_checks import (
-    SUPPORTED_VERL,
-    check_attention,
-    check_gpus,
-    check_versions,
-)
+from ragen_starpo.cluster.vllm_checks import SUPPORTED_VERL, check_attention, check_versions
 from ragen_starpo.engine.computing import Device, check_devices, device_here
-from ragen_starpo.engine.device_memory import find_gpus, host_memory
-from ragen_starpo.engine.memory import Placement
 from ragen_starpo.local.full_memory import explain_memory
 from ragen_starpo.local.run import TrainingDirectory, check_run, is_finished, recorded_day
 from ragen_starpo.local.untrained import warn_if_untrained
@@ -73,7 +66,7 @@ def train(
     if recipe.cluster.engine == "vllm":
         chosen = config.actor_rollout_ref.rollout.engine_kwargs.vllm.attention_backend
         check_attention(model_dir, recipe.cluster, chosen)
-    memory = _place(recipe, device, config, address)
+    memory = place_models(recipe, device, config, address)
     if address is not None:
         check_address(address)
     with open_dict(config):
@@ -105,31 +98,6 @@ def device_of(cluster: ClusterSettings, address: str | None) -> Device:
     return "cuda" if cluster.device == "gpu" else device_here()
 
 
-def _place(recipe: Recipe, device: Device, config: DictConfig, address: str | None) -> JsonObject:
-    """Return where the models will be, and the bytes that are free; check the GPUs for vLLM.
-
-    With an address no memory is known, as the machines may differ from this one.
-    """
-    cluster, verl = recipe.cluster, config.actor_rollout_ref
-    gpus = find_gpus()[: cluster.processes] if device == "cuda" and address is None else []
-    if cluster.engine == "vllm":
-        check_gpus(cluster, gpus, verl.rollout.engine_kwargs.vllm.attention_backend)
-    placement = Placement(
-        device,
-        cluster.engine,
-        ranks=cluster.nodes * cluster.processes,
-        here=cluster.processes if device == "cpu" else 1,
-        recomputes=verl.model.enable_gradient_checkpointing,
-        gpu=min((gpu.total for gpu in gpus), default=None),
-        requests=verl.rollout.max_num_seqs,
-        cache=verl.rollout.engine_kwargs.vllm.kv_cache_memory_bytes,
-    )
-    available = min((gpu.free for gpu in gpus), default=None)
-    if device == "cpu" and address is None:
-        available = host_memory()
-    return {"placement": asdict(placement), "available": available}
-
-
 @ray.remote(num_cpus=1)
 class Task:
     """The process that leads a run."""
@@ -138,16 +106,19 @@ class Task:
         """Train with verl's configuration and the hosts that play, see `VerlTrainer`."""
         config.transfer_queue.enable = True
         OmegaConf.resolve(config)
+        import_transformers()
         import transfer_queue as tq
 
         try:
-            with ThreadPoolExecutor(2) as pool:
+            with ThreadPoolExecutor(1) as pool:
                 queue = pool.submit(tq.init, config.transfer_queue)
-                from ragen_starpo.cluster.verl_trainer import VerlTrainer, check_place
+                memory = fit_to_memory(config)  # a model that does not fit starts no engine
                 from ragen_starpo.cluster.vllm_replica import launch_early
 
-                memory = check_place(config)  # a model that does not fit starts no engine
-                launch_early(config, pool)
+                launch_early(config)
+                # The rest of verl is imported while vLLM starts.
+                from ragen_starpo.cluster.verl_trainer import VerlTrainer
+
                 trainer = VerlTrainer(config, memory)
                 trainer.init()  # type: ignore[no-untyped-call]
                 queue.result()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -28,7 +27,6 @@ from ragen_starpo.cluster.names import TRAIN, VAL, uid_of
 from ragen_starpo.cluster.workers import PolicyWorker, TrainedWorker
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import computing_of
-from ragen_starpo.engine.memory import Placement, check_memory
 from ragen_starpo.iteration import Clock, Iteration, run_iteration
 from ragen_starpo.local.run import MEMORY, TrainingDirectory
 from ragen_starpo.local.train import resume_run
@@ -49,7 +47,7 @@ class VerlTrainer(PPOTrainerSync):
     """verl's synchronous trainer with the loop of `ragen_starpo.local.train`.
 
     verl's configuration has the recipe as JSON in `ragen.recipe`, and the directory of the run in
-    `ragen.run`. `memory` is the record of `check_place`.
+    `ragen.run`. `memory` is the record of `fit_to_memory`.
     """
 
     driver = "verl"
@@ -230,16 +228,6 @@ class VerlTrainer(PPOTrainerSync):
     def _load_checkpoint(self) -> None:
         """Start at 0: `resume_run` loads the checkpoint, if there is one."""
         self.global_steps = 0
-
-
-def check_place(config: DictConfig) -> JsonObject:
-    """Return the estimate of a run's memory for its record; UserError if the model does not fit.
-
-    verl's configuration has the place of the models and the free memory in `ragen.memory`.
-    """
-    place, model_dir = json.loads(config.ragen.memory), Path(config.actor_rollout_ref.model.path)
-    recipe, placement = recipe_of_text(config.ragen.recipe), Placement(**place["placement"])
-    return check_memory(recipe, model_dir, placement, place["available"])
 
 
 def submit(

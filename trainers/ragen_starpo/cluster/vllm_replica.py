@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from concurrent.futures import Executor, Future
-from typing import Any
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from threading import Thread
+from typing import Any, TypeVar
 
 import ray
 from omegaconf import DictConfig
@@ -17,6 +19,8 @@ from verl.workers.rollout.replica import RolloutMode, RolloutReplica, RolloutRep
 from ragen_starpo.cluster.hf_engine import locate
 from ragen_starpo.cluster.hosts import find_server
 
+T = TypeVar("T")
+LAUNCH = "launch of vLLM"
 _LAUNCHED: dict[int, Future[tuple[Any, str]]] = {}
 """Servers and their addresses, by rank, that start before verl asks for them."""
 
@@ -65,7 +69,7 @@ class VLLMReplica(RolloutReplica):
         await server.sleep.remote()
 
 
-def launch_early(config: DictConfig, pool: Executor) -> None:
+def launch_early(config: DictConfig) -> None:
     """Start vLLM while its training process starts, if its GPU and its memory are known.
 
     So it is for one process on a node with one GPU and a fixed `kv_cache_memory_bytes`. Without
@@ -79,8 +83,21 @@ def launch_early(config: DictConfig, pool: Executor) -> None:
         replica = VLLMReplica(0, rollout, config.actor_rollout_ref.model, 1)
         replica.rollout_mode = RolloutMode.HYBRID
         devices = os.environ.get("CUDA_VISIBLE_DEVICES") or "0"
-        launching = replica.launch(nodes[0]["NodeID"], devices)
-        _LAUNCHED[0] = pool.submit(asyncio.run, launching)
+        _LAUNCHED[0] = in_background(replica.launch(nodes[0]["NodeID"], devices))
+
+
+def in_background(launching: Coroutine[Any, Any, T]) -> Future[T]:
+    """Run a coroutine in a thread that neither an error elsewhere nor the process's end awaits."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(asyncio.run(launching))
+        except Exception as error:  # noqa: BLE001 - raised where the result is awaited
+            future.set_exception(error)
+
+    Thread(target=run, name=LAUNCH, daemon=True).start()
+    return future
 
 
 def register() -> None:

@@ -1,0 +1,53 @@
+"""Where the models of a run are, and whether their memory suffices; verl is not imported."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from ragen_bench.json_types import JsonObject
+from ragen_starpo.cluster.vllm_checks import check_gpus
+from ragen_starpo.engine.computing import Device
+from ragen_starpo.engine.device_memory import find_gpus, host_memory
+from ragen_starpo.engine.memory import Placement, check_memory
+from ragen_starpo.recipes.recipe import Recipe, recipe_of
+
+
+def place_models(
+    recipe: Recipe, device: Device, config: DictConfig, address: str | None
+) -> JsonObject:
+    """Return where the models will be, and the bytes that are free; check the GPUs for vLLM.
+
+    With an address no memory is known, as the machines may differ from this one.
+    """
+    cluster, verl = recipe.cluster, config.actor_rollout_ref
+    gpus = find_gpus()[: cluster.processes] if device == "cuda" and address is None else []
+    if cluster.engine == "vllm":
+        check_gpus(cluster, gpus, verl.rollout.engine_kwargs.vllm.attention_backend)
+    placement = Placement(
+        device,
+        cluster.engine,
+        ranks=cluster.nodes * cluster.processes,
+        here=cluster.processes if device == "cpu" else 1,
+        recomputes=verl.model.enable_gradient_checkpointing,
+        gpu=min((gpu.total for gpu in gpus), default=None),
+        requests=verl.rollout.max_num_seqs,
+        cache=verl.rollout.engine_kwargs.vllm.kv_cache_memory_bytes,
+    )
+    available = min((gpu.free for gpu in gpus), default=None)
+    if device == "cpu" and address is None:
+        available = host_memory()
+    return {"placement": asdict(placement), "available": available}
+
+
+def fit_to_memory(config: DictConfig) -> JsonObject:
+    """Return the estimate of a run's memory for its record; UserError if the model does not fit.
+
+    verl's configuration has the place of the models and the free memory in `ragen.memory`.
+    """
+    place, model_dir = json.loads(config.ragen.memory), Path(config.actor_rollout_ref.model.path)
+    recipe, placement = recipe_of(json.loads(config.ragen.recipe), "the run"), place["placement"]
+    return check_memory(recipe, model_dir, Placement(**placement), place["available"])
