@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from ragen_bench.errors import UserError
 from ragen_starpo import iteration
-from ragen_starpo.cluster import train, verl_trainer, vllm_replica
+from ragen_starpo.cluster import train, verl_trainer, vllm_replica, workers
 from ragen_starpo.cluster.learner import QueuedRollouts
 from ragen_starpo.cluster.verl_config import verl_config
 from ragen_starpo.iteration import Clock
@@ -62,6 +62,50 @@ def test_vllm_stays_awake_while_it_plays_ahead(monkeypatch, tmp_path):
         *("begin 0", "end 0", "begin 1", "train 0", "end 1", "weights 0"),
         *("begin 2", "train 1", "end 2", "weights 1", "train 2", "weights 2"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "learned", "sent"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"engine": "vllm", "device": "gpu"}, False, True),
+        ({"engine": "vllm", "device": "gpu", "sleep": False}, False, False),
+        ({"ahead": 1}, False, True),
+    ],
+)
+def test_weights_are_sent_if_they_changed_or_the_engine_lost_them(cluster, learned, sent):
+    settings = {"cluster": cluster, "correction": {"level": "token"}, "iterations": 1}
+    trainer = object.__new__(verl_trainer.VerlTrainer)
+    trainer.recipe = recipe_of({"model": "m", "envs": ["Bandit-v0"], **settings}, "a test")
+    calls, clock = [], Clock()
+    trainer.checkpoint_manager = SimpleNamespace(update_weights=calls.append)
+    trainer.publish_weights(3, clock, learned=learned)
+    assert calls == [3] * sent
+    assert set(clock.seconds) == {"weights"}
+
+
+@pytest.mark.parametrize(("rank", "stored"), [(0, ["a", "b"]), (1, [])])
+def test_only_the_process_that_writes_a_model_stores_its_weights(
+    monkeypatch, tmp_path, rank, stored
+):
+    """All gather them, one tensor at a time."""
+    gathered, copied, written = [], [], []
+
+    def gather(_module):
+        for name in ("a", "b"):
+            gathered.append(name)
+            yield name, SimpleNamespace(cpu=lambda name=name: copied.append(name))
+
+    monkeypatch.setattr(workers, "merged_weights", gather)
+    monkeypatch.setattr(workers, "write_model", lambda _, weights, *__: written.extend(weights))
+    monkeypatch.setattr(workers.torch.distributed, "get_rank", lambda: rank)
+    monkeypatch.setattr(workers.torch.distributed, "barrier", lambda: None)
+    module = SimpleNamespace(config=None)
+    worker = SimpleNamespace(_module=module)
+    workers.PolicyWorker.save_model(worker, str(tmp_path / "model"), "m")
+    assert gathered == ["a", "b"]
+    assert copied == written == stored
 
 
 def test_a_model_that_does_not_fit_starts_no_vllm(monkeypatch):

@@ -106,15 +106,20 @@ class VerlTrainer(PPOTrainerSync):
     ) -> QueuedModels:
         return QueuedModels(self.learner, rollouts, batch, steps)
 
-    def publish_weights(self, number: int, clock: Clock, *, learned: bool) -> None:  # noqa: ARG002 - of the protocol
+    def publish_weights(self, number: int, clock: Clock, *, learned: bool) -> None:
         """Send the policy's weights to the engines, after the episodes played ahead."""
         # Wait before the weights change, so that one version plays each episode.
         self._next = None
         if self._plays_ahead(number):
             with clock.measure(self._phase):
                 self._next = self._end(number + 1)
+        cluster = self.recipe.cluster
+        # A vLLM that slept has lost its weights; engines that play ahead never sleep, and drop
+        # their caches with new weights.
+        is_needed = learned or cluster.ahead or (cluster.engine == "vllm" and cluster.sleep)
         with clock.measure("weights"):
-            self.checkpoint_manager.update_weights(number)
+            if is_needed:
+                self.checkpoint_manager.update_weights(number)
 
     def adapt(self, settings: AdaptableSettings) -> None:
         self.learner.settings = settings

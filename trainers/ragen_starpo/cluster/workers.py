@@ -68,8 +68,11 @@ class PolicyWorker(ActorRolloutRefWorker):
         All ranks gather the weights, and rank 0 writes; an existing folder is replaced at
         the end.
         """
-        weights = {name: tensor.cpu() for name, tensor in merged_weights(self._module)}
-        if torch.distributed.get_rank() == 0:
+        weights, rank = {}, torch.distributed.get_rank()
+        for name, tensor in merged_weights(self._module):
+            if rank == 0:
+                weights[name] = tensor.cpu()
+        if rank == 0:
             with replacing_folder(Path(folder)) as draft:
                 write_model(draft, weights, self._module.config, Path(model_dir))
         torch.distributed.barrier()
