@@ -171,9 +171,15 @@ class Served:
 
 
 @pytest.mark.parametrize(
-    ("memory", "gpus", "early"), [(1 << 20, 1, True), (None, 1, False), (1 << 20, 2, False)]
+    ("memory", "fitting", "gpus", "early"),
+    [
+        (1 << 20, 1 << 30, 1, 1 << 20),
+        (None, 1 << 30, 1, 1 << 30),
+        (None, None, 1, None),
+        (1 << 20, None, 2, None),
+    ],
 )
-def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, gpus, early):
+def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, fitting, gpus, early):
     """Where it is known which GPU it gets, and it need not measure the memory left on it."""
     from ragen_starpo.cluster import vllm_replica
 
@@ -188,7 +194,7 @@ def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, gpu
     monkeypatch.setattr(vllm_replica, "find_server", lambda *_: server)
     monkeypatch.setattr(vllm_replica.VLLMReplica, "max_concurrency", 7)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
-    vllm_replica.launch_early(config)
+    vllm_replica.launch_early(config, fitting)
     if early:
         vllm_replica._LAUNCHED[0].result()
     begun = ["begin", "get_master_address", "launch_server", "get_server_address"]
@@ -207,6 +213,8 @@ def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, gpu
     given = server.calls[0][1]
     assert (given["cuda_visible_devices"], given["gpus_per_node"]) == ("5", 1)
     assert given["rollout_mode"] == replica.rollout_mode
+    if early:
+        assert given["config"].engine_kwargs["vllm"]["kv_cache_memory_bytes"] == early
 
 
 def test_an_error_elsewhere_does_not_wait_for_vllm():

@@ -67,12 +67,12 @@ def gpus(monkeypatch):
     """Lets nvidia-smi report these free MiB of GPUs of 80 GiB, and returns what it is asked."""
     asked = []
 
-    def report(*free, error=None):
+    def report(*free, total=81920, error=None):
         def run(command, **_):
             asked.append(command)
             if error:
                 raise error
-            lines = "".join(f"{each}, 81920, 9.0\n" for each in free)
+            lines = "".join(f"{each}, {total}, 9.0\n" for each in free)
             return subprocess.CompletedProcess(command, 0, stdout=lines)
 
         monkeypatch.setattr(device_memory.subprocess, "run", run)
@@ -101,10 +101,21 @@ def test_only_visible_gpus_are_asked_for(gpus, monkeypatch):
     assert asked[0][-1] == "--id=3"
 
 
-@pytest.mark.parametrize("error", [FileNotFoundError(), subprocess.TimeoutExpired("x", 20)])
-def test_without_nvidias_program_nothing_is_refused(gpus, error):
-    gpus(error=error)
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"error": FileNotFoundError("nvidia-smi")}, "FileNotFoundError: nvidia-smi"),
+        ({"error": subprocess.TimeoutExpired("x", 20)}, "TimeoutExpired: Command 'x' timed out"),
+        # As of a part of a GPU (MIG).
+        ({"total": "[N/A]"}, "nvidia-smi reports '[N/A], [N/A], 9.0'"),
+    ],
+)
+def test_what_cannot_be_checked_is_said_and_not_refused(gpus, caplog, given, said):
+    gpus("[N/A]", **given)
     assert find_gpus() == []
+    [line] = [record.getMessage() for record in caplog.records]
+    what = "free memory and compute capability of the GPUs are not checked: "
+    assert line.startswith(what + said)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 import torch
@@ -124,6 +125,47 @@ def test_parts_of_a_run_on_a_gpu(folder):
     adapters = estimate_memory(read_recipe("gpu-3b"), folder("3B"), gpu)
     assert adapters.kept["policy"] / GIB == pytest.approx(13.3, abs=0.6)
     assert set(adapters.kept) == {"policy", "critic"}
+
+
+def test_vllms_cache_fills_its_fraction_of_the_gpu(folder):
+    """And one that has no room for a trajectory is refused before vLLM starts."""
+    gpu = Placement("cuda", "vllm", gpu=80 * GIB, requests=256)
+    model, recipe = folder("3B"), read_recipe("gpu-3b")
+    cache = estimate_memory(recipe, model, gpu).cache
+    # 3.09 billion weights of 2 bytes, and 2 GiB, activations and 4 float32 logits of 256 tokens.
+    rest = 0.3 * 80 - 3.09e9 * 2 / GIB - 2 - 256 * 4 * 4 * 151_936 / GIB
+    assert rest - 1.5 < cache / GIB < rest
+    assert estimate_memory(recipe, model, gpu, available=40 * GIB).cache is None
+    assert estimate_memory(recipe, model, replace(gpu, gpu=None)).cache is None
+    assert estimate_memory(recipe, model, replace(gpu, cache=GIB)).cache == GIB
+    said = "cluster.memory=0.3 gives it 5.7 GiB, its weights take 5.7, and a trajectory of"
+    with pytest.raises(UserError, match=said):
+        estimate_memory(recipe, model, replace(gpu, gpu=19 * GIB))
+    # 36 layers of 2 heads, each with keys and values of 128 numbers of 2 bytes.
+    with pytest.raises(UserError, match=r"are 0\.1 GiB, and a trajectory of 3,600 tokens t"):
+        estimate_memory(recipe, model, replace(gpu, cache=36 * 2 * 2 * 128 * 2 * 3600 - 1))
+
+
+def test_activations_are_computed_again_only_if_they_may_not_fit(folder):
+    recipe, model = read_recipe("gpu", ["cluster.memory=0.3"]), folder("0.5B")
+    chosen = Placement("cuda", "vllm", recomputes=None, gpu=80 * GIB)
+
+    def update(recomputes, available=None):
+        found = estimate_memory(recipe, model, replace(chosen, recomputes=recomputes), available)
+        return found.recomputes, found.phases["update"], sum(found.kept.values())
+
+    (_, kept, rest), (_, again, _) = update(False), update(True)
+    assert again < kept / 2
+    fitting = int((kept + rest) / 0.8)
+    assert update(None, fitting + 9) == (False, kept, rest)
+    assert update(None, fitting - 9) == update(None) == (True, again, rest)
+    # A process that trains alone keeps the weights that FSDP gathers.
+    two = estimate_memory(recipe, model, replace(chosen, recomputes=False, ranks=2))
+    alone = estimate_memory(recipe, model, replace(chosen, recomputes=False))
+    trained = 494_032_768 * 4
+    assert alone.phases["update"] - two.phases["update"] - trained / 2 == pytest.approx(
+        trained / 2, rel=0.01
+    )
 
 
 def test_a_local_run_keeps_reference_and_copies(folder):

@@ -44,10 +44,20 @@ def place_models(
 
 
 def fit_to_memory(config: DictConfig) -> JsonObject:
-    """Return the estimate of a run's memory for its record; UserError if the model does not fit.
+    """Return the estimate of a run's memory for its record, and set what verl computes again.
 
-    verl's configuration has the place of the models and the free memory in `ragen.memory`.
+    UserError if the model does not fit. verl's configuration has the place of the models and the
+    free memory in `ragen.memory`.
     """
-    place, model_dir = json.loads(config.ragen.memory), Path(config.actor_rollout_ref.model.path)
+    place, verl = json.loads(config.ragen.memory), config.actor_rollout_ref
     recipe, placement = recipe_of(json.loads(config.ragen.recipe), "the run"), place["placement"]
-    return check_memory(recipe, model_dir, Placement(**placement), place["available"])
+    placement = Placement(**placement)
+    record = check_memory(recipe, Path(verl.model.path), placement, place["available"])
+    recomputes = record.get("recomputes", placement.recomputes is not False)
+    for model in (verl.model, config.critic.model):
+        if model.enable_gradient_checkpointing is None:
+            model.enable_gradient_checkpointing = recomputes
+    if placement.keeps_gathered(recomputes):
+        for engine in (verl.actor.fsdp_config, config.critic.fsdp):
+            engine.reshard_after_forward = False
+    return record

@@ -115,7 +115,7 @@ class Task:
                 memory = fit_to_memory(config)  # a model that does not fit starts no engine
                 from ragen_starpo.cluster.vllm_replica import launch_early
 
-                launch_early(config)
+                launch_early(config, memory.get("cache"))
                 # The rest of verl is imported while vLLM starts.
                 from ragen_starpo.cluster.verl_trainer import VerlTrainer
 

@@ -262,12 +262,11 @@ def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[s
         ),
         "critic.fsdp.use_torch_compile=false",
     ]
-    if device == "cpu":
-        overrides += [
-            f"{_MODEL}.enable_gradient_checkpointing=false",
-            "critic.model.enable_gradient_checkpointing=false",
-        ]
-    return overrides
+    # On a GPU by the estimate of memory, see `fit_to_memory`.
+    recomputes = {"cpu": "false", "cuda": "null"}[device]
+    return overrides + [
+        f"{model}.enable_gradient_checkpointing={recomputes}" for model in (_MODEL, "critic.model")
+    ]
 
 
 def _check_overrides(overrides: Sequence[str]) -> None:

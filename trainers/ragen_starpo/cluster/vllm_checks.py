@@ -11,9 +11,8 @@ from packaging.specifiers import SpecifierSet
 
 from ragen_bench.errors import UserError
 from ragen_bench.runs.json_lines import read_whole
-from ragen_starpo.engine.device_memory import Gpu
+from ragen_starpo.engine.device_memory import GIB, Gpu
 from ragen_starpo.engine.folders import check_folder
-from ragen_starpo.engine.memory import GIB
 from ragen_starpo.recipes.run_sections import ClusterSettings
 
 SUPPORTED_VERL = "0.9.1"

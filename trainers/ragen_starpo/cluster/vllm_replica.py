@@ -69,17 +69,19 @@ class VLLMReplica(RolloutReplica):
         await server.sleep.remote()
 
 
-def launch_early(config: DictConfig) -> None:
+def launch_early(config: DictConfig, cache: int | None) -> None:
     """Start vLLM while its training process starts, if its GPU and its memory are known.
 
-    So it is for one process on a node with one GPU and a fixed `kv_cache_memory_bytes`. Without
-    it vLLM measures the GPU's memory, of which the training process takes some meanwhile.
+    So it is for one process on a node with one GPU. Without the bytes of its `cache` vLLM would
+    measure the GPU's memory, of which the training process takes some meanwhile.
     """
     rollout, trainer = config.actor_rollout_ref.rollout, config.trainer
     nodes = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
-    if rollout.name != "vllm" or not rollout.engine_kwargs.vllm.kv_cache_memory_bytes:
+    cache = rollout.engine_kwargs.vllm.kv_cache_memory_bytes or cache
+    if rollout.name != "vllm" or cache is None:
         return
     if len(nodes) == trainer.n_gpus_per_node == nodes[0]["Resources"].get("GPU") == 1:
+        rollout.engine_kwargs.vllm.kv_cache_memory_bytes = cache
         replica = VLLMReplica(0, rollout, config.actor_rollout_ref.model, 1)
         replica.rollout_mode = RolloutMode.HYBRID
         devices = os.environ.get("CUDA_VISIBLE_DEVICES") or "0"

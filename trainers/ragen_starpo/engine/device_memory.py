@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-_MIB = 1 << 20
+from ragen_bench.errors import described
+
+LOG = logging.getLogger("ragen_starpo.memory")
+GIB, _MIB = 1 << 30, 1 << 20
 _CGROUPS, _HOST = Path("/sys/fs/cgroup"), Path("/proc")
 _V1 = "memory.limit_in_bytes", "memory.usage_in_bytes"
 _V2 = "memory.max", "memory.current"
@@ -72,7 +76,7 @@ class Gpu:
 
 
 def find_gpus() -> list[Gpu]:
-    """Return the visible GPUs of this machine; none if they cannot be queried.
+    """Return the visible GPUs of this machine; none, and a warning, if they cannot be queried.
 
     By `nvidia-smi`, since torch would open a context on each.
     """
@@ -83,5 +87,9 @@ def find_gpus() -> list[Gpu]:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
         rows = [line.split(",") for line in done.stdout.splitlines()]
         return [Gpu(int(row[0]) * _MIB, int(row[1]) * _MIB, float(row[2])) for row in rows]
-    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
-        return []
+    except (ValueError, IndexError):  # "[N/A]", as of a part of a GPU
+        reason = f"nvidia-smi reports {done.stdout.strip()!r}"
+    except (OSError, subprocess.SubprocessError) as error:
+        reason = described(error)
+    LOG.warning("free memory and compute capability of the GPUs are not checked: %s", reason)
+    return []

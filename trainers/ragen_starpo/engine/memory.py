@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -12,7 +12,9 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.json_types import JsonObject
 from ragen_bench.suites import env_id
 from ragen_starpo.engine.computing import Device
+from ragen_starpo.engine.device_memory import GIB
 from ragen_starpo.engine.folders import check_folder
+from ragen_starpo.engine.vllm_memory import fit_cache, vllm_memory
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.episodes import count_concurrent, training_env
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from ragen_starpo.engine.model_memory import ModelMemory
 
 LOG = logging.getLogger("ragen_starpo.memory")
-GIB = 1 << 30
 _PROMPT, _OBSERVATION = 400, 100
 """Assumed tokens of a first prompt, and of each further observation."""
 _COLUMNS = 256
@@ -34,6 +35,8 @@ _SLOTS = 64
 """Concurrent episodes of a validation by `ragen-train local`."""
 _PROCESSES, _A_RANK = int(1.8 * GIB), int(0.9 * GIB)
 """Memory of verl's processes on a host, measured, and of those of each training process."""
+_SURE = 0.8
+"""Fraction of the free memory that kept activations may fill; else they are computed again."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,23 @@ class Placement:
     Attributes:
         engine: Who samples: another copy of the model in the same process (`local`), or an engine
             of verl.
-        recomputes: Whether activations are computed again (verl's gradient checkpointing).
+        recomputes: Whether activations are computed again (verl's gradient checkpointing); None to
+            do so if they may not fit otherwise.
     """
 
     device: Device  # the device
     engine: Literal["local", "hf", "vllm"] = "local"
     ranks: int = 1  # training processes, which share the weights and optimisers
     here: int = 1  # those of them that share a memory: one on a GPU, all of a node on a CPU
-    recomputes: bool = False
+    recomputes: bool | None = False
     gpu: int | None = None  # bytes of a GPU; None if they are not known
     requests: int | None = None  # that an engine answers at once; None for all
     cache: int | None = None  # bytes of vLLM's cache; None for what its fraction of the GPU leaves
+
+    def keeps_gathered(self, recomputes: bool) -> bool:
+        """Return whether verl keeps the weights that it gathered for a forward pass."""
+        is_alone = self.ranks == 1 and self.device == "cuda" and self.engine != "local"
+        return is_alone and not recomputes
 
 
 @dataclass(frozen=True)
@@ -62,12 +71,16 @@ class Estimate:
 
     Attributes:
         micro_batch: Rows and tokens per row of a micro-batch of the longest trajectories.
+        cache: Bytes of vLLM's cache by which it takes its fraction of the GPU; None if they are
+            not known, or the GPU has no room for it next to all models.
     """
 
     kept: Mapping[str, int]  # weights and optimisers by model, and what else is always there
     phases: Mapping[str, int]  # bytes on top of them in each phase; phases alternate
     certain: int  # bytes of weights, optimisers, gradients and vLLM, which need no assumption
     micro_batch: tuple[int, int]
+    recomputes: bool = False
+    cache: int | None = None
 
     @property
     def total(self) -> int:
@@ -75,8 +88,12 @@ class Estimate:
         return sum(self.kept.values()) + max(self.phases.values())
 
 
-def estimate_memory(recipe: Recipe, model_dir: Path, placement: Placement) -> Estimate:
-    """Return the memory that a run of a recipe takes; UserError if the folder has no model.
+def estimate_memory(
+    recipe: Recipe, model_dir: Path, placement: Placement, available: int | None = None
+) -> Estimate:
+    """Return the memory that a run of a recipe takes.
+
+    UserError if the folder has no model, or vLLM no room for a trajectory.
 
     The longest possible trajectories are assumed, with prompts and observations of usual
     lengths. CUDA's context, about half a GiB for each process, is not counted.
@@ -86,7 +103,8 @@ def estimate_memory(recipe: Recipe, model_dir: Path, placement: Placement) -> Es
 
     check_folder(model_dir)
     device, ranks, here = placement.device, placement.ranks, placement.here
-    longest = _count_tokens(recipe, recipe.rollouts.context or read_context(model_dir))
+    context = recipe.rollouts.context or read_context(model_dir)
+    longest = _count_tokens(recipe, context)
     shape = _micro_batch(recipe, longest, ranks)
     dtype = recipe.cluster.dtype
     policy = measure_model("language_model", model_dir, recipe.lora, dtype, shape, device)
@@ -102,23 +120,41 @@ def estimate_memory(recipe: Recipe, model_dir: Path, placement: Placement) -> Es
     if placement.engine != "vllm":
         kept["sampling model"] = policy.base // _sampling_scale(recipe, placement) * here
     gradients = max(one.trained * here // ranks for one in models.values())
-    passes = (
-        one.trained // ranks
-        + one.update(recomputes=placement.recomputes)
-        # verl gathers the weights of a layer at a time.
-        + (one.rounded if is_local else one.gathered)
-        for one in models.values()
-    )
-    phases = {"update": max(passes) * here, **_rollouts(recipe, placement, policy, longest)}
+    phases = _rollouts(recipe, placement, policy, longest)
     engine = "vLLM" if placement.engine == "vllm" else "rollouts"
     if placement.engine == "vllm" and not recipe.cluster.sleep:
         kept[engine] = phases.pop(engine)
     certain = sum(kept.values()) + max(gradients, phases.get("vLLM", 0))
+    cache = None
+    if placement.engine == "vllm":
+        cache = fit_cache(recipe, placement, policy, context or longest, shape)
+        if available is not None and sum(kept.values()) + phases.get("vLLM", 0) > available:
+            cache = None  # vLLM would find too little memory while the models load
     if recipe.cluster.ahead and engine in phases:
         kept[engine] = phases.pop(engine)
     if device == "cpu" and not is_local:
         kept["processes"] = _PROCESSES + _A_RANK * here
-    return Estimate(kept, phases, certain, shape)
+    recomputes = placement.recomputes
+    if recomputes is None:
+        room = 0 if available is None else int(_SURE * available) - sum(kept.values())
+        recomputes = _update(models.values(), placement, recomputes=False) * here > room
+    phases = {"update": _update(models.values(), placement, recomputes=recomputes) * here, **phases}
+    return Estimate(kept, phases, certain, shape, recomputes, cache)
+
+
+def _update(models: Iterable[ModelMemory], placement: Placement, *, recomputes: bool) -> int:
+    """Return the peak of a micro-batch in one training process."""
+
+    def gathered(one: ModelMemory) -> int:
+        if placement.engine == "local":
+            return one.rounded
+        # verl gathers the weights of a layer at a time, or keeps all of a single process.
+        return one.gathered + (one.rounded or one.weights) * placement.keeps_gathered(recomputes)
+
+    return max(
+        one.trained // placement.ranks + one.update(recomputes=recomputes) + gathered(one)
+        for one in models
+    )
 
 
 def check_memory(
@@ -130,7 +166,7 @@ def check_memory(
     model that cannot be estimated has the reason as its record: loading it says what is wrong.
     """
     try:
-        estimate = estimate_memory(recipe, model_dir, placement)
+        estimate = estimate_memory(recipe, model_dir, placement, available)
     except UserError:
         raise
     except _FAILURES as error:
@@ -168,20 +204,14 @@ def _sampling_scale(recipe: Recipe, placement: Placement) -> int:
 def _rollouts(
     recipe: Recipe, placement: Placement, policy: ModelMemory, longest: int
 ) -> dict[str, int]:
-    cluster, here = recipe.cluster, placement.here
-    is_local = placement.engine == "local"
+    here, is_local = placement.here, placement.engine == "local"
     played = recipe.rollouts.instances * recipe.rollouts.samples
     rows = -(-(played if is_local else count_concurrent(recipe)) * here // placement.ranks)
     if placement.requests is not None:
         rows = min(rows, placement.requests * here)
-    scale = _sampling_scale(recipe, placement)
     if placement.engine == "vllm":
-        weights = policy.base // (scale * cluster.tensor_parallel)
-        if placement.cache is not None:
-            return {"vLLM": weights + placement.cache}
-        if placement.gpu is not None:
-            return {"vLLM": int(cluster.memory * placement.gpu)}
-        return {"vLLM": weights + rows * longest * policy.cache // scale}
+        return {"vLLM": vllm_memory(recipe, placement, policy, rows * longest)}
+    scale = _sampling_scale(recipe, placement)
     cache, logits = -(-longest // _COLUMNS) * _COLUMNS * policy.cache, 5 * policy.logits
     phases = {"rollouts": rows * (cache // scale + logits)}
     if is_local:
