@@ -35,7 +35,7 @@ class TwoSteps:
     With noise, the second step pays double or nothing.
     """
 
-    vocabulary, answer_tokens, slots, chances = 40, 1, 4, 2
+    vocabulary, answer_tokens, slots, noise_count = 40, 1, 4, 2
     budget = Budget(2, 1, 2)
 
     def __init__(self, is_random):
@@ -238,7 +238,7 @@ def test_split_error_finds_what_batches_share():
         (["mastermind"], "mastermind has no true advantages here"),
         (["secret"], "mastermind has no true advantages here"),
         (["lake-3", "--save", "damaged"], "damaged has a policy already"),
-        (["lake-3", "--slip", "0.0004"], "slip must be 0, or from 0.001 to 0.999, got 0.0004"),
+        (["lake-3", "--slip", "0.0004"], "slip is 0, or from 0.001 to 0.999, got 0.0004"),
         (["damaged"], "damaged is not a policy that --save wrote"),
         (["piped"], "policy.safetensors is not a regular file"),
     ],

@@ -77,12 +77,12 @@ def read_noise(game, env):
         return [word / 2**64 for word in env._words]
     if name == "MastermindGame":
         secrets = env.instance.secrets
-        return [(secrets.index(env._secret) + 0.5) / len(secrets)] * game.chances
+        return [(secrets.index(env._secret) + 0.5) / len(secrets)] * game.noise_count
     if name == "LakeGame":
         slip = game._slip
         turns = env._slips(game.budget.max_actions)
         return [(slip.turns.index(turn) + 0.5) / slip.total for turn in turns]
-    return [0.0] * game.chances
+    return [0.0] * game.noise_count
 
 
 def check_observation(game, env, text, tokens, turn):
@@ -155,7 +155,7 @@ def test_a_game_is_that_of_the_suite(game):
 @pytest.mark.parametrize("game", BOARDS, ids=lambda game: game.name)
 def test_distances_are_those_of_the_suite(game):
     boards = game.load(50)
-    state = game.start(boards[None], torch.zeros(1, 50, game.chances))
+    state = game.start(boards[None], torch.zeros(1, 50, game.noise_count))
     moves = game.find_plan(boards).gather(1, game.position(state)[0][:, None])[:, 0]
     expected = []
     for number in range(50):
@@ -192,7 +192,7 @@ def test_a_player_of_more_skill_wins_more(task):
     found = []
     for skill in (0.0, 0.5, 1.0):
         chances = [torch.Generator().manual_seed(1)]
-        state = game.start(boards[None], torch.rand(1, 200, game.chances, generator=chances[0]))
+        state = game.start(boards[None], torch.rand(1, 200, game.noise_count, generator=chances[0]))
         while state.turn < game.budget.max_turns:
             answer, _ = game.choose(state, plan[None], skill, chances)
             game.step(state, answer)

@@ -8,11 +8,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ragen_bench.errors import UserError
-from ragen_starpo.laboratory import learning, run
+from ragen_starpo.laboratory import learning, run, warm_start
 from ragen_starpo.laboratory.games import find_game
 from ragen_starpo.laboratory.model import StackedModel
 from ragen_starpo.laboratory.rollouts import Chances, play, replace_groups
-from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
+from ragen_starpo.laboratory.warm_start import WarmStart
 from ragen_starpo.studies.definition import Task
 
 TASK = Task("lake", 3, slip=0.1, groups=3, samples=4, skill=0.5)
@@ -64,7 +64,7 @@ def test_warm_starts_made_together_are_those_made_alone():
             for purpose in (0, 1)
         )
         weights = model.make_weights(first)
-        warm_start(WarmStart(0.5, steps=3, batch=2), model, weights, game, boards, noise)
+        warm_start.warm_start(WarmStart(0.5, steps=3, batch=2), model, weights, game, boards, noise)
         return weights
 
     together = make([1, 2, 3])
@@ -81,12 +81,12 @@ def test_warm_starts_are_read_for_equal_facts_alone(tmp_path, monkeypatch):
     before = list_files()
     [name] = before
     assert list_files() == before
-    for fact, value in (
-        ("LABORATORY", -1),
-        ("TRAIN", 60),
-        ("WarmStart", lambda skill: WarmStart(skill, steps=10, batch=9)),
+    for module, fact, value in (
+        (warm_start, "LABORATORY", -1),
+        (run, "TRAIN", 60),
+        (run, "WarmStart", lambda skill: WarmStart(skill, steps=10, batch=9)),
     ):
-        monkeypatch.setattr(run, fact, value)
+        monkeypatch.setattr(module, fact, value)
         now = list_files()
         assert len(now) == len(before) + 1, fact
         before = now
@@ -161,7 +161,7 @@ def test_the_number_of_operations_does_not_grow_with_that_of_seeds(settings, mon
     boards = game.load(TASK.groups)[None]
     count = TASK.groups * TASK.samples
     tokens = torch.rand(1, count, game.budget.max_turns, game.answer_tokens, generator=noise)
-    chances = torch.rand(1, count, game.chances, generator=noise)
+    chances = torch.rand(1, count, game.noise_count, generator=noise)
     counts = []
     for seeds in (2, 2, 3, 5):
 
@@ -206,7 +206,7 @@ def test_a_replaced_group_is_one_of_the_further_rollouts():
     def play_some(groups):
         boards = game.load(2 * groups).view(2, groups, -1)
         drawn = Chances(
-            torch.rand(2, groups * 2, game.chances, generator=noise),
+            torch.rand(2, groups * 2, game.noise_count, generator=noise),
             torch.rand(2, groups * 2, 3, game.answer_tokens, generator=noise),
         )
         return play(model, weights, game, boards, 2, drawn)
@@ -234,6 +234,16 @@ def test_a_replaced_group_is_one_of_the_further_rollouts():
                 before = source.states[seed, origin]
                 assert torch.equal(chosen.states[seed, row], torch.where(before < 0, -1, expected))
     assert torch.equal(chosen.groups, rollouts.groups)
+
+
+def test_runs_without_a_step_have_no_metrics_of_losses(monkeypatch):
+    monkeypatch.setattr(run, "_TOGETHER", 1)
+    task = Task("lake", 3, groups=1, samples=2, skill=0.5)
+    settings = ["filter.strategy=top-p", "filter.amount=1.0"]
+    curves = train(settings, task=task, warm_starts=range(8), seeds=[0], iterations=1).curves
+    is_trained = curves["kept"] > 0
+    assert 0 < is_trained.sum() < 8
+    assert np.array_equal(np.isnan(curves["entropy"]), ~is_trained)
 
 
 TURN = "advantage.credit=turn"

@@ -208,11 +208,11 @@ def test_its_gradient_is_that_of_the_local_driver(game, folders, settings):
         critics = [Critic(folder, recipe.critic, 64) for folder, _ in folders]
         for seed, critic in enumerate(critics):
             learner.critic["value"][seed] = critic._backend.module.score.weight.detach().T
-    learner.find_critic_gradients = lambda rows: (
-        found_of_critic.append(Learner.find_critic_gradients(learner, rows)) or found_of_critic[0]
+    learner.find_critic_gradients = lambda *rows: (
+        found_of_critic.append(Learner.find_critic_gradients(learner, *rows)) or found_of_critic[0]
     )
-    learner.find_gradients = lambda rows: (
-        found.append(Learner.find_gradients(learner, rows)) or found[0]
+    learner.find_gradients = lambda *rows: (
+        found.append(Learner.find_gradients(learner, *rows)) or found[0]
     )
     kept = keep_groups(recipe, rollouts)
     learner.learn(rollouts, 0, torch.rand(rollouts.mask.shape, generator=noise))

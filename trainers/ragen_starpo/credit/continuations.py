@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ragen_starpo.laboratory.games.game import CLOSE, END, PAD, AnyGame, State
 from ragen_starpo.laboratory.model import StackedModel, Weights
-from ragen_starpo.laboratory.readers import Cache
+from ragen_starpo.laboratory.readers import Cache, put_first
 from ragen_starpo.laboratory.rollouts import Rollouts, Sampler
 
 _TOGETHER = 16
@@ -30,7 +30,7 @@ class Continuations:
         weights: The policy's, (1, ...).
         game: The game that is played.
         count: Episodes from each history.
-        chances: Generator of all random numbers.
+        generator: Generator of all random numbers.
         temperature: That of the rollouts.
     """
 
@@ -38,7 +38,7 @@ class Continuations:
     weights: Weights
     game: AnyGame
     count: int
-    chances: torch.Generator
+    generator: torch.Generator
     temperature: float = 1.0
 
     @torch.no_grad()
@@ -81,7 +81,7 @@ class Continuations:
                 state = state.rows(before[None])
             if self.game.is_random:
                 state, answer = state.rows(of_row[None]), answer[of_row]
-                state.noise = torch.rand(state.noise.shape, generator=self.chances)
+                state.noise = torch.rand(state.noise.shape, generator=self.generator)
                 sampler.keep_rows(of_row, of_row[None])
                 of_row = torch.arange(len(of_row))
             rewards = self.game.step(state, answer[None])[0]
@@ -106,12 +106,12 @@ class Continuations:
         before, going = torch.arange(rows), torch.ones(rows, dtype=torch.bool)
         answer = torch.full((rows, self.game.answer_tokens), PAD)
         for place in range(self.game.answer_tokens):
-            shares = sampler.log_probs()[0].double().exp().cumsum(-1)
-            shares = shares / shares[:, -1:]
-            size = shares.shape[-1]
+            cumulated = sampler.log_probs()[0].double().exp().cumsum(-1)
+            cumulated = cumulated / cumulated[:, -1:]
+            size = cumulated.shape[-1]
             # Row i has its bounds in (i, i + 1], so that one search serves all rows.
-            bounds = (shares + torch.arange(len(shares))[:, None]).flatten()
-            drawn = torch.rand(len(of_row), dtype=torch.float64, generator=self.chances)
+            bounds = (cumulated + torch.arange(len(cumulated))[:, None]).flatten()
+            drawn = torch.rand(len(of_row), dtype=torch.float64, generator=self.generator)
             token = torch.searchsorted(bounds, of_row + drawn) - of_row * size
             token = torch.where(going[of_row], token.clamp(0, size - 1), PAD)
             branches, of_row = torch.unique(of_row * size + token, return_inverse=True)
@@ -158,37 +158,27 @@ def find_truth(
         state: Their first states, with the noise that they had.
         prompts: (R,) number of the instance.
     """
-    game, ids, turns = continuations.game, rollouts.ids[0], rollouts.turns[0]
-    mask, shape = rollouts.mask[0] > 0, rollouts.rewards[0].shape
-    is_there = mask | (ids != PAD)
+    game, shape = continuations.game, rollouts.rewards[0].shape
     columns = [torch.full(shape, torch.nan, dtype=torch.float64) for _ in range(4)]
     pairs, state, known = torch.full(shape, -1), copy(state), 0
     for turn in range(shape[1]):
-        sampled = mask & (turns == turn)
-        answers = _pack(ids, sampled, game.answer_tokens)
-        rows = sampled.any(1).nonzero()[:, 0]
+        rows, history, present, answers = _find_histories(rollouts, turn, game.answer_tokens)
         if not len(rows):
             break
-        read = is_there & ((turns < turn) | ((turns == turn) & ~mask))
-        length = read.sum(1)[rows]
-        history = _pack(ids, read, int(length.max()))[rows]
         here, answer = state.rows(rows[None]), answers[rows]
-        # Tokens stand at the end, so that the last one is there.
-        place = torch.arange(history.shape[1]) - (history.shape[1] - length)[:, None]
-        history, present = history.gather(1, place.clamp(min=0)), place >= 0
-        history = torch.where(present, history, PAD)
         # A game without squares hides its solution there.
         hidden = here.player[0, :, None]
         key = torch.cat([prompts[rows, None], hidden, history], 1)
         first, of_turn = _distinct(key)
         found = continuations.estimate(here.rows(first[None]), history[first], present[first])
-        value, square = (one[of_turn] for one in found)
+        value, value_variance = (one[of_turn] for one in found)
         first, of_turn = _distinct(torch.cat([key, answer], 1))
-        after = continuations.estimate(
+        found = continuations.estimate(
             here.rows(first[None]), history[first], present[first], answer[first]
         )
-        best, error = (one[of_turn] for one in after)
-        for column, one in zip(columns, (best - value, error + square, value, square), strict=True):
+        q_value, q_variance = (one[of_turn] for one in found)
+        results = q_value - value, q_variance + value_variance, value, value_variance
+        for column, one in zip(columns, results, strict=True):
             column[rows, turn] = one
         pairs[rows, turn] = of_turn + known
         known += len(first)
@@ -197,9 +187,31 @@ def find_truth(
     return Truth(advantages, variances, values, value_variances, pairs)
 
 
+def _find_histories(
+    rollouts: Rollouts, turn: int, width: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the rows that have a turn, what they read before its answer, and all rows' answers.
+
+    Returns:
+        The rows, (N,); their histories, (N, tokens), at the end, so that the last token is there;
+        which of these tokens are there; and the answers, (R, width).
+    """
+    ids, turns, mask = rollouts.ids[0], rollouts.turns[0], rollouts.mask[0] > 0
+    sampled = mask & (turns == turn)
+    rows = sampled.any(1).nonzero()[:, 0]
+    read = (mask | (ids != PAD)) & ((turns < turn) | ((turns == turn) & ~mask))
+    length = read.sum(1)[rows]
+    longest = int(length.max()) if len(rows) else 0
+    history = _pack(ids, read, longest)[rows]
+    place = torch.arange(history.shape[1]) - (history.shape[1] - length)[:, None]
+    present = place >= 0
+    history = torch.where(present, history.gather(1, place.clamp(min=0)), PAD)
+    return rows, history, present, _pack(ids, sampled, width)
+
+
 def _pack(ids: Tensor, mask: Tensor, width: int) -> Tensor:
     """Return the tokens of a mask, (R, width), without gaps, padded behind."""
-    order = torch.argsort((~mask).long(), dim=1, stable=True)[:, :width]
+    order = put_first(mask)[:, :width]
     return torch.where(mask.gather(1, order), ids.gather(1, order), PAD)
 
 

@@ -60,10 +60,10 @@ def compare_estimators(task: Task, weights: Weights, size: Size) -> JsonObject:
     classes: dict[str, Tensor] = {"all": torch.ones_like(turns.pair, dtype=torch.bool)}
     for position in range(int(turns.position.max()) + 1):
         classes[f"turn {position + 1}"] = turns.position == position
-    least = -1.0
-    for name, most in RATES.items():
-        classes[f"success {name}"] = (turns.success > least) & (turns.success <= most)
-        least = most
+    lowest = -1.0
+    for name, highest in RATES.items():
+        classes[f"success {name}"] = (turns.success > lowest) & (turns.success <= highest)
+        lowest = highest
     return {
         "turns": len(turns.truth),
         "pairs": len(set(turns.pair.tolist())),

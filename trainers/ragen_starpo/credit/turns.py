@@ -166,17 +166,19 @@ class _Player:
         self.boards = self.game.load(TRAIN)
         self._temperature = read_arm(()).rollouts.temperature
         purposes = ("rollouts", "continuations", "critic")
-        self._chances = {name: make_generator("credit", name, str(size.seed)) for name in purposes}
+        self._generators = {
+            name: make_generator("credit", name, str(size.seed)) for name in purposes
+        }
 
     def draw_boards(self, purpose: str) -> Tensor:
         """Return the boards of a batch, (1, groups, ...)."""
-        return self.boards[draw([self._chances[purpose]], (self.size.groups,), len(self.boards))]
+        return self.boards[draw([self._generators[purpose]], (self.size.groups,), len(self.boards))]
 
     def play(self, boards: Tensor, purpose: str) -> tuple[Rollouts, Tensor]:
         """Return rollouts on boards, (1, groups, ...), and the noise of their games."""
-        game, some = self.game, [self._chances[purpose]]
+        game, some = self.game, [self._generators[purpose]]
         count = boards.shape[1] * self.size.samples
-        noise = draw(some, (count, game.chances))
+        noise = draw(some, (count, game.noise_count))
         tokens = draw(some, (count, game.budget.max_turns, game.answer_tokens))
         samples, drawn = self.size.samples, Chances(noise, tokens)
         rollouts = play(self.model, self.weights, game, boards, samples, drawn, self._temperature)
@@ -186,7 +188,7 @@ class _Player:
         """Return the truth of the turns of rollouts that were played with this noise."""
         continuations = Continuations(
             *(self.model, self.weights, self.game, self.size.continuations),
-            *(self._chances["continuations"], self._temperature),
+            *(self._generators["continuations"], self._temperature),
         )
         state = self.game.start(boards.repeat_interleave(self.size.samples, 1), noise)
         prompts = rollouts.groups[0] % self.size.groups

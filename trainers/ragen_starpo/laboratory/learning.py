@@ -20,6 +20,7 @@ from ragen_starpo.algorithms.aggregation import mini_batches, token_weights
 from ragen_starpo.algorithms.registry import ESTIMATORS, LOSSES
 from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.laboratory.model import AdamW, StackedModel, Weights
+from ragen_starpo.laboratory.readers import Layout
 from ragen_starpo.laboratory.rollouts import Rollouts, keep_groups, weigh_groups
 from ragen_starpo.objective import REFERENCE, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
@@ -75,7 +76,7 @@ def steps_of(
     `updates` are the passes of each seed. A seed's order is that of `ragen-train local` with its
     kept rollouts alone.
     """
-    rows = [one.nonzero()[:, 0] for one in kept.cpu()]
+    rows = [one.nonzero()[:, 0] for one in kept]
     size, seed = recipe.mini_batch, recipe.seed
     orders = [
         list(mini_batches(len(one), number, size=size, passes=passes, seed=seed))
@@ -93,7 +94,7 @@ def steps_of(
         there = torch.zeros(len(rows), width, dtype=torch.bool)
         for row, one in enumerate(chosen):
             index[row, : len(one)], there[row, : len(one)] = one, True
-        yield index.to(kept.device), there.to(kept.device)
+        yield index, there
 
 
 class Learner:
@@ -136,7 +137,8 @@ class Learner:
         policy stays as it is. A metric of a seed that trains on nothing is not a number.
         """
         recipe = self.recipe
-        kept = keep_groups(recipe, rollouts)
+        chosen = keep_groups(recipe, rollouts)
+        kept = chosen.to(rollouts.ids.device)
         columns = {
             "mask": (rollouts.mask * kept[..., None]).float(),
             "old_log_probs": rollouts.log_probs,
@@ -155,7 +157,8 @@ class Learner:
         )
         sums: dict[str, Tensor] = {}
         counts = total = torch.zeros(len(kept), device=kept.device)
-        for index, there in steps_of(recipe, kept, number, self.updates):
+        for index, there in steps_of(recipe, chosen, number, self.updates):
+            index, there = index.to(kept.device), there.to(kept.device)
             rows = take_rows(rollouts.ids, columns, index, there)
             trained = rows["trained"].sum((1, 2))
             found = self._step(rows, trained > 0, critic_only)
@@ -172,11 +175,12 @@ class Learner:
         values = self.find_values(rollouts) if self.critic else None
         settings = self.recipe.advantage
         advantages, returns = compute_advantages(settings, rollouts, kept, values)
-        factor = self.recipe.filter.advantage_factor
-        factors = torch.tensor([factor(one) for one in kept.float().mean(1).tolist()])
-        factors = factors.to(kept.device)[:, None] * weigh_groups(
-            self.recipe.filter, rollouts, kept
-        )
+        filtered = self.recipe.filter
+        factors = weigh_groups(filtered, rollouts, kept)
+        if filtered.loss_scale != "none":  # a GPU is waited for
+            fractions = kept.float().mean(1).tolist()
+            scales = torch.tensor([filtered.advantage_factor(one) for one in fractions])
+            factors = scales.to(kept.device)[:, None] * factors
         advantages = advantages * factors[..., None]
         if values is None or returns is None:
             return {"advantages": advantages}
@@ -185,61 +189,59 @@ class Learner:
     @torch.no_grad()
     def find_values(self, rollouts: Rollouts) -> Tensor:
         """Return the critic's values of sampled tokens, (S, R, T)."""
-        place, sampled = sampled_places(rollouts.mask)
-        values = self.model.value(self.critic, rollouts.ids, place)
-        return _spread(rollouts, place, values * sampled)
+        layout = Layout(self.model.shape, rollouts.ids, rollouts.mask)
+        return _spread(rollouts, layout, self.model.value(self.critic, layout))
 
     @torch.no_grad()
     def _find_reference(self, reference: Weights, rollouts: Rollouts) -> Tensor:
         """Return the reference's log-probabilities of sampled tokens, (S, R, T)."""
-        place, sampled = sampled_places(rollouts.mask)
-        log_probs, _ = self.model.score(reference, rollouts.ids, place, self.temperature)
-        return _spread(rollouts, place, log_probs * sampled)
+        layout = Layout(self.model.shape, rollouts.ids, rollouts.mask)
+        log_probs, _ = self.model.score(reference, layout, self.temperature)
+        return _spread(rollouts, layout, log_probs)
 
     def _step(
         self, rows: Mapping[str, Tensor], takes: Tensor, critic_only: bool
     ) -> dict[str, Tensor]:
+        layout, columns = self._prepare(rows)
         metrics: dict[str, Tensor] = {}
         if not critic_only:
-            gradients, metrics = self.find_gradients(rows)
+            gradients, metrics = self.find_gradients(layout, columns)
             metrics["grad_norm"] = self._optimiser.step(gradients, takes)
         if self.critic:
-            gradients, found = self.find_critic_gradients(rows)
+            gradients, found = self.find_critic_gradients(layout, columns)
             norms = self._critic_optimiser.step(gradients, takes)
             metrics |= {f"critic_{name}": one for name, one in found.items()}
             metrics["critic_grad_norm"] = norms
         return metrics
 
-    def find_gradients(self, rows: Mapping[str, Tensor]) -> tuple[Weights, dict[str, Tensor]]:
+    def find_gradients(
+        self, layout: Layout, columns: Mapping[str, Tensor]
+    ) -> tuple[Weights, dict[str, Tensor]]:
         """Return the gradient of the policy's loss for each seed, and metrics, (S,)."""
-        leaves, columns, place = self._prepare(self.weights, rows)
-        temperature, settings = self.temperature, self.recipe.loss
-        scores = self.model.score(leaves, rows["ids"], place, temperature)
+        leaves, settings = _make_leaves(self.weights), self.recipe.loss
+        log_probs, entropies = self.model.score(leaves, layout, self.temperature)
 
         def contribute(inputs: Mapping[str, Tensor]) -> Contribution:
             return policy_contribution(settings, inputs["log_probs"], inputs["entropies"], inputs)
 
-        columns["log_probs"], columns["entropies"] = scores
-        return _differentiate(leaves, contribute, columns)
+        inputs = {**columns, "log_probs": log_probs, "entropies": entropies}
+        return _differentiate(leaves, contribute, inputs)
 
     def find_critic_gradients(
-        self, rows: Mapping[str, Tensor]
+        self, layout: Layout, columns: Mapping[str, Tensor]
     ) -> tuple[Weights, dict[str, Tensor]]:
         """Return the gradient of the critic's loss for each seed, and metrics, (S,)."""
-        leaves, columns, place = self._prepare(self.critic, rows)
-        settings = self.recipe.loss
+        leaves, settings = _make_leaves(self.critic), self.recipe.loss
 
         def contribute(inputs: Mapping[str, Tensor]) -> Contribution:
             return value_contribution(settings, inputs["values"], inputs)
 
-        columns["values"] = self.model.value(leaves, rows["ids"], place)
-        return _differentiate(leaves, contribute, columns)
+        inputs = {**columns, "values": self.model.value(leaves, layout)}
+        return _differentiate(leaves, contribute, inputs)
 
-    def _prepare(
-        self, weights: Weights, rows: Mapping[str, Tensor]
-    ) -> tuple[Weights, dict[str, Tensor], Tensor]:
-        """Return weights with a gradient, columns of sampled tokens, (S, N), and their places."""
-        place, sampled = sampled_places(rows["mask"])
+    def _prepare(self, rows: Mapping[str, Tensor]) -> tuple[Layout, dict[str, Tensor]]:
+        """Return the layout of rows, and the columns of their sampled tokens, (S, N)."""
+        layout = Layout(self.model.shape, rows["ids"], rows["mask"])
         settings = self.recipe.loss
 
         def weigh(mask: Tensor) -> Tensor:
@@ -247,14 +249,18 @@ class Learner:
 
         token_loss = torch.vmap(weigh)(rows["trained"])
         columns = {
-            name: column.flatten(1).gather(1, place) * sampled
+            name: column.flatten(1).gather(1, layout.place) * layout.is_sampled
             for name, column in {**rows, "weights": token_loss}.items()
             if name not in ("ids", "sequences", "trained")
         }
         # Numbers of sequences rise along a row, as far as to the places that are not there.
-        columns["sequences"] = rows["sequences"].flatten(1).gather(1, place).cummax(1).values
-        leaves = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
-        return leaves, columns, place
+        sequences = rows["sequences"].flatten(1).gather(1, layout.place)
+        columns["sequences"] = sequences.cummax(1).values
+        return layout, columns
+
+
+def _make_leaves(weights: Weights) -> Weights:
+    return {name: weight.detach().requires_grad_() for name, weight in weights.items()}
 
 
 def _differentiate(
@@ -269,9 +275,9 @@ def _differentiate(
     return dict(zip(leaves, gradients, strict=True)), found
 
 
-def _spread(rollouts: Rollouts, place: Tensor, values: Tensor) -> Tensor:
-    shape = rollouts.mask.shape
-    return values.new_zeros(shape).flatten(1).scatter_add_(1, place, values).view(shape)
+def _spread(rollouts: Rollouts, layout: Layout, values: Tensor) -> Tensor:
+    shape, values = rollouts.mask.shape, values * layout.is_sampled
+    return values.new_zeros(shape).flatten(1).scatter_add_(1, layout.place, values).view(shape)
 
 
 def take_rows(
@@ -288,11 +294,3 @@ def take_rows(
     places = torch.arange(1, ids.shape[-1] + 1, device=ids.device)
     longest = int(((taken["mask"] > 0) * places).max())
     return {name: column[..., :longest] for name, column in taken.items()}
-
-
-def sampled_places(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the places of sampled tokens in a seed's flat rows, (S, N), and which are there."""
-    flat = mask.flatten(1) > 0
-    most = int(flat.sum(1).max())
-    place = torch.argsort((~flat).long(), dim=1, stable=True)[:, :most]
-    return place, flat.gather(1, place)

@@ -81,7 +81,7 @@ class StackedModel:
         return folded
 
     def hidden(self, folded: Weights, ids: Tensor, reader: Cache | Layout) -> Tensor:
-        """Return the normed final states of the tokens that a reader asks for, (S, N, D).
+        """Return the normed final states of the tokens with a query in the last layer, (S, N, D).
 
         `ids`, (S, N), are the tokens that the reader is at, and `folded` the weights by `fold`.
         """
@@ -92,8 +92,8 @@ class StackedModel:
             normed = F.rms_norm(x, (width,), eps=_EPS)
             keys = torch.baddbmm(folded[f"key_bias.{i}"], normed, folded[f"keys.{i}"])
             if i == last:
-                # Of the last layer only some tokens are asked for; all are read.
-                x, normed = reader.ask(x), reader.ask(normed)
+                # The last layer reads all tokens, and has the queries of some.
+                x, normed = reader.select_queries(x), reader.select_queries(normed)
             queries = torch.baddbmm(folded[f"query_bias.{i}"], normed, folded[f"queries.{i}"])
             attended = reader.attend(i, queries, keys)
             x = torch.baddbmm(x, attended, folded[f"out.{i}"])
@@ -109,41 +109,37 @@ class StackedModel:
         return torch.log_softmax(torch.bmm(hidden, folded["head"]) / temperature, -1)
 
     def score(
-        self, weights: Weights, ids: Tensor, place: Tensor, temperature: Tensor | float = 1.0
+        self, weights: Weights, layout: Layout, temperature: Tensor | float = 1.0
     ) -> tuple[Tensor, Tensor]:
-        """Return log-probabilities and entropies, (S, N), of tokens of rows (S, B, T).
+        """Return log-probabilities and entropies, (S, N), of the sampled tokens of a layout.
 
-        `place`, (S, N), has their places in a seed's rows, joined; a row's first has no score. The
-        temperature is one number, or one of each seed, (S, 1, 1).
+        The temperature is one number, or one of each seed, (S, 1, 1).
         """
-        layout = Layout(self.shape, ids, place)
         log_probs = self._predict(weights, layout, temperature)
         entropies = -(log_probs.exp() * log_probs).sum(-1)
-        tokens = ids.flatten(1).gather(1, place)
-        chosen = log_probs.flatten(1).gather(1, layout.asked * self.vocabulary + tokens)
-        return chosen, entropies.gather(1, layout.asked)
+        index = layout.query_number * self.vocabulary + layout.sampled
+        return log_probs.flatten(1).gather(1, index), entropies.gather(1, layout.query_number)
 
-    def predict(self, weights: Weights, ids: Tensor, place: Tensor) -> Tensor:
+    def predict(self, weights: Weights, layout: Layout) -> Tensor:
         """Return log-probabilities of all tokens, (S, N, V), at the places of `score`."""
-        layout = Layout(self.shape, ids, place)
         return layout.spread(self._predict(weights, layout, 1.0))
 
     def _predict(self, weights: Weights, layout: Layout, temperature: Tensor | float) -> Tensor:
         folded = self.fold(weights)
         return self.log_probs(folded, self.hidden(folded, layout.ids, layout), temperature)
 
-    def value(self, weights: Weights, ids: Tensor, place: Tensor) -> Tensor:
-        """Return a critic's values, (S, N), before the tokens at the places of `score`."""
-        layout, folded = Layout(self.shape, ids, place), self.fold(weights)
+    def value(self, weights: Weights, layout: Layout) -> Tensor:
+        """Return a critic's values, (S, N), before the tokens of `score`."""
+        folded = self.fold(weights)
         values = torch.bmm(self.hidden(folded, layout.ids, layout), folded["value"])
-        return values[..., 0].gather(1, layout.asked)
+        return values[..., 0].gather(1, layout.query_number)
 
-    def flops(self, tokens: int, asked: int, keys: float = 0.0) -> float:
-        """Return the operations of a forward pass: tokens read and asked for, mean keys seen."""
+    def flops(self, tokens: int, queries: int, keys: float = 0.0) -> float:
+        """Return the operations of a forward pass: tokens, last layer's queries, mean keys seen."""
         width, last = self.shape.width, self.shape.layers - 1
         layer = 2 * width * (2 * width + 3 * self.shape.hidden) + 4 * width * keys
         stored = self.shape.layers * tokens * 4 * width * width
-        return stored + (last * tokens + asked) * layer + 2.0 * asked * width * self.vocabulary
+        return stored + (last * tokens + queries) * layer + 2.0 * queries * width * self.vocabulary
 
 
 class AdamW:

@@ -31,14 +31,22 @@ class Layout:
     and attention sees whole rows.
 
     Attributes:
+        place: (S, P) places of the sampled tokens in a seed's rows, joined.
+        is_sampled: (S, P) whether a place has one; seeds with fewer have other places at the end.
+        sampled: (S, P) tokens at these places.
         ids: (S, N) the distinct tokens; seeds with fewer have some twice.
-        asked: (S, P) number of the state before each token of `place`, among those asked for.
+        query_number: (S, P) number of the last layer's query for each place: the state before it.
     """
 
-    def __init__(self, shape: Shape, ids: Tensor, place: Tensor) -> None:
+    def __init__(self, shape: Shape, ids: Tensor, mask: Tensor) -> None:
+        """`ids` are rows, (S, B, T), and `mask` is above 0 on sampled tokens, no row's first."""
         seeds, rows, width = ids.shape
+        is_sampled = mask.flatten(1) > 0
+        place = put_first(is_sampled)[:, : int(is_sampled.sum(1).max())]
+        self.place, self.is_sampled = place, is_sampled.gather(1, place)
         self._heads, self._last = shape.heads, shape.layers - 1
         device, flat = ids.device, ids.flatten(1)
+        self.sampled = flat.gather(1, place)
         names = name_beginnings(ids).flatten(1)
         before = (place - 1).clamp(min=0)
         end = before.new_zeros(seeds, rows).scatter_reduce(
@@ -47,38 +55,40 @@ class Layout:
         is_read = (torch.arange(width, device=device) <= end[..., None]).flatten(1)
         self._tokens, number = find_distinct(torch.where(is_read, names, names[:, :1]))
         self.ids = flat.gather(1, self._tokens)
-        turns = make_turns(shape, width, device)
-        self._turns = take(turns, self._tokens % width)
-        self._key_turns = torch.cat([self._turns, torch.ones_like(self._turns)], -1)
+        factors = make_factors(shape, width, device)
+        self._factors = take(factors, self._tokens % width)
+        self._key_factors = torch.cat([self._factors, torch.ones_like(self._factors)], -1)
         column = _join(number, self._tokens.shape[1]).view(seeds * rows, width)
         is_first = torch.zeros_like(is_read).scatter_(1, self._tokens, True)
-        self._all = _Queries(is_first.view(-1, width), column, column, self._tokens)
+        self._queries = _Queries(is_first.view(-1, width), column, column, self._tokens)
         wanted = number.gather(1, before)
-        is_asked = torch.zeros_like(self._tokens, dtype=torch.bool).scatter_(1, wanted, True)
-        self._asked = _list_places(is_asked)
-        of_asked = is_asked.cumsum(1) - 1
-        self.asked = of_asked.gather(1, wanted)
-        token = self._tokens.gather(1, self._asked)
+        is_last = torch.zeros_like(self._tokens, dtype=torch.bool).scatter_(1, wanted, True)
+        self._last_tokens = _list_places(is_last)
+        query = is_last.cumsum(1) - 1
+        self.query_number = query.gather(1, wanted)
+        token = self._tokens.gather(1, self._last_tokens)
         is_query = torch.zeros_like(is_read).scatter_(1, token, True)
-        asked = _join(of_asked.gather(1, number).clamp(min=0), self._asked.shape[1])
-        self._some = _Queries(is_query.view(-1, width), asked.view(-1, width), column, token)
+        query = _join(query.gather(1, number).clamp(min=0), self._last_tokens.shape[1])
+        query = query.view(-1, width)
+        self._last_queries = _Queries(is_query.view(-1, width), query, column, token)
 
-    def ask(self, x: Tensor) -> Tensor:
-        """Return the columns, (S, N, D), of the tokens that the last layer is asked for."""
-        return take(x.flatten(0, 1), _join(self._asked, x.shape[1]).view(self._asked.shape))
+    def select_queries(self, x: Tensor) -> Tensor:
+        """Return the columns, (S, N, D), of the tokens with a query in the last layer."""
+        index = _join(self._last_tokens, x.shape[1]).view(self._last_tokens.shape)
+        return take(x.flatten(0, 1), index)
 
-    def spread(self, asked: Tensor) -> Tensor:
-        """Return columns of the tokens asked for, (S, N, V), at each place."""
-        index = self.asked[..., None].expand(*self.asked.shape, asked.shape[-1])
-        return asked.gather(1, index)
+    def spread(self, columns: Tensor) -> Tensor:
+        """Return columns of the last layer's queries, (S, N, V), at each place."""
+        index = self.query_number[..., None]
+        return columns.gather(1, index.expand(*self.query_number.shape, columns.shape[-1]))
 
     def attend(self, layer: int, queries: Tensor, keys: Tensor) -> Tensor:
         """Return what the queries, (S, N, D), read of the keys and values, (S, N', 2 D)."""
         width, is_last = queries.shape[-1], layer == self._last
-        turns = self.ask(self._turns) if is_last else self._turns
-        queries = _rotate(queries, turns).view(-1, width)
-        keys = _rotate(keys, self._key_turns).view(-1, 2 * width)
-        chosen = self._some if is_last else self._all
+        factors = self.select_queries(self._factors) if is_last else self._factors
+        queries = _rotate(queries, factors).view(-1, width)
+        keys = _rotate(keys, self._key_factors).view(-1, 2 * width)
+        chosen = self._last_queries if is_last else self._queries
         attended = []
         for of_query, of_key, mask in chosen.parts:
             q = take(queries, of_query).view(*of_query.shape, self._heads, -1).transpose(1, 2)
@@ -103,7 +113,7 @@ class _Queries:
         rows, width = is_query.shape
         places = torch.arange(width, device=key.device)
         counts, end = is_query.sum(1), (is_query * (places + 1)).amax(1)
-        order = torch.argsort((~is_query).long(), dim=1, stable=True)
+        order = put_first(is_query)
         # Places without a query share the last slot, which no token reads.
         slot = torch.zeros(rows * width + 1, dtype=torch.long, device=key.device)
         self.parts: list[tuple[Tensor, Tensor, Tensor]] = []
@@ -125,7 +135,7 @@ class Cache:
     """Keys and values of rows that grow together; some of their slots may be empty.
 
     A row's tokens are numbered without its empty slots, so that a row reads what it would read
-    alone. The last token of each row is asked for.
+    alone. The last token of each row has a query in the last layer.
     """
 
     def __init__(self, shape: Shape, rows: int, device: torch.device) -> None:
@@ -157,15 +167,15 @@ class Cache:
             self.stored = [torch.cat([one, one.new_empty(room)], 2) for one in self.stored]
         counted = flat.cumsum(1)
         places = self.length[:, None] + (counted - 1).clamp(min=0)
-        turns = take(make_turns(self._shape, end, flat.device), places)
-        self._turns = turns.view(len(present), -1, turns.shape[-1])
+        factors = take(make_factors(self._shape, end, flat.device), places)
+        self._factors = factors.view(len(present), -1, factors.shape[-1])
         self.length = self.length + counted[:, -1]
         block = torch.ones(tokens, end, dtype=torch.bool, device=flat.device)
         # An empty slot reads itself, since a softmax over nothing is not a number.
-        own = torch.zeros_like(block).diagonal_scatter(block[:, 0], start)
-        self._mask = ((self.filled[:, None] & block.tril(start)) | own)[:, None]
+        itself = torch.zeros_like(block).diagonal_scatter(block[:, 0], start)
+        self._mask = ((self.filled[:, None] & block.tril(start)) | itself)[:, None]
 
-    def ask(self, x: Tensor) -> Tensor:
+    def select_queries(self, x: Tensor) -> Tensor:
         """Return the columns, (S, B, D), of the last token of each row."""
         return x.view(len(x), -1, self._mask.shape[2], x.shape[-1])[:, :, -1]
 
@@ -174,10 +184,12 @@ class Cache:
         rows, heads, _, size = self.stored[0].shape
         new, values = keys.chunk(2, -1)
         at = slice(2 * layer, 2 * layer + 2)
-        for kept, one in zip(self.stored[at], (_rotate(new, self._turns), values), strict=True):
+        for kept, one in zip(self.stored[at], (_rotate(new, self._factors), values), strict=True):
             kept[:, :, self._slots] = one.reshape(rows, -1, heads, size).transpose(1, 2)
-        turns = self._turns if queries.shape[1] == new.shape[1] else self.ask(self._turns)
-        q = _rotate(queries, turns).view(rows, -1, heads, size).transpose(1, 2)
+        factors = self._factors
+        if queries.shape[1] != new.shape[1]:
+            factors = self.select_queries(factors)
+        q = _rotate(queries, factors).view(rows, -1, heads, size).transpose(1, 2)
         k, v = (one[:, :, : self._slots.stop] for one in self.stored[at])
         mask = self._mask[:, :, -q.shape[2] :]
         attended = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
@@ -202,7 +214,7 @@ def _split_rows(counts: Tensor, end: Tensor) -> Iterator[tuple[Tensor, int, int]
 
 
 @lru_cache(maxsize=1024)
-def make_turns(shape: Shape, count: int, device: torch.device) -> Tensor:
+def make_factors(shape: Shape, count: int, device: torch.device) -> Tensor:
     """Return the rotary factors of all pairs of channels at the first places, (count, D / 2)."""
     size = shape.width // shape.heads
     rates = torch.exp(torch.arange(0, size, 2, device=device) * (-math.log(_THETA) / size))
@@ -239,23 +251,27 @@ def find_distinct(names: Tensor) -> tuple[Tensor, Tensor]:
     return _list_places(is_first), (is_first.cumsum(1) - 1).gather(1, first)
 
 
+def put_first(mask: Tensor) -> Tensor:
+    """Return the places of a mask's last dimension in order, those where it holds first."""
+    return torch.argsort((~mask).long(), dim=-1, stable=True)
+
+
 def take(columns: Tensor, index: Tensor) -> Tensor:
     """Return rows (..., D) of columns (N, D), at an index (...)."""
     return columns.index_select(0, index.flatten()).view(*index.shape, columns.shape[-1])
 
 
-def _rotate(x: Tensor, turns: Tensor) -> Tensor:
-    """Return pairs of channels, (S, N, D), turned by factors (S, N, D / 2)."""
+def _rotate(x: Tensor, factors: Tensor) -> Tensor:
+    """Return pairs of channels, (S, N, D), rotated by factors (S, N, D / 2)."""
     pairs = torch.view_as_complex(x.view(*x.shape[:-1], -1, 2))
-    return torch.view_as_real(pairs * turns).flatten(-2)
+    return torch.view_as_real(pairs * factors).flatten(-2)
 
 
 def _list_places(mask: Tensor) -> Tensor:
     """Return the places of a mask, (S, N), in order; the last one again where there are fewer."""
     counts = mask.sum(1, keepdim=True)
-    order = torch.argsort((~mask).long(), dim=1, stable=True)
     index = torch.arange(int(counts.max()), device=mask.device).minimum(counts - 1)
-    return order.gather(1, index.clamp(min=0))
+    return put_first(mask).gather(1, index.clamp(min=0))
 
 
 def _join(index: Tensor, count: int) -> Tensor:

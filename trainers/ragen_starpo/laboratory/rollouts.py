@@ -11,7 +11,7 @@ from torch import Tensor
 from ragen_starpo.algorithms.masked import group_std
 from ragen_starpo.laboratory.games.game import CLOSE, END, PAD, AnyGame, State
 from ragen_starpo.laboratory.model import StackedModel, Weights
-from ragen_starpo.laboratory.readers import Cache, find_distinct, name_beginnings, take
+from ragen_starpo.laboratory.readers import Cache, find_distinct, name_beginnings, put_first, take
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.recipes.sections import FilterSettings
 from ragen_starpo.rollout.selection import select_groups
@@ -46,7 +46,7 @@ class Rollouts:
 class Chances:
     """Random numbers in [0, 1) that decide episodes."""
 
-    noise: Tensor  # (S, R, chances), of the game
+    noise: Tensor  # (S, R, noise_count), of the game
     tokens: Tensor  # (S, R, turns, answer tokens), of the sampled tokens
 
 
@@ -66,7 +66,7 @@ def play(
     record = Record(game, seeds, count, device)
     cache = Cache(model.shape, seeds * groups, device)
     group = (torch.arange(count, device=device) // samples).expand(seeds, count)
-    histories = Histories(Sampler(model, weights, cache, temperature), group)
+    histories = Histories(Sampler(model, weights, cache, temperature), group, groups)
     state = game.start(boards.repeat_interleave(samples, 1), chances.noise)
     for turn in range(game.budget.max_turns):
         going = ~state.over
@@ -112,9 +112,9 @@ class Histories:
     The last token of an answer is read with the next observation.
     """
 
-    def __init__(self, sampler: Sampler, row: Tensor) -> None:
-        """`row`, (S, B), is the sampler's row of each episode."""
-        self._sampler, self._row, self._count = sampler, row, int(row.max()) + 1
+    def __init__(self, sampler: Sampler, row: Tensor, count: int) -> None:
+        """`row`, (S, B), is the sampler's row of each episode, of `count` rows of a seed."""
+        self._sampler, self._row, self._count = sampler, row, count
         nothing = row[..., None][..., :0]
         self._pending = [nothing, nothing.bool()]
 
@@ -208,9 +208,7 @@ class Record:
         last = self._mask * torch.arange(1, self.slots + 1, device=self._ids.device)
         places = torch.arange(self.slots, device=self._ids.device)
         kept = self._present & (places < last.amax(-1, keepdim=True))
-        order = torch.argsort((~kept).long(), dim=-1, stable=True)
-        longest = int(kept.sum(-1).max())
-        order = order[..., :longest]
+        order = put_first(kept)[..., : int(kept.sum(-1).max())]
         there = kept.gather(-1, order)
 
         def compact(column: Tensor) -> Tensor:
@@ -230,14 +228,14 @@ class Record:
 
 
 def keep_groups(recipe: Recipe, rollouts: Rollouts) -> Tensor:
-    """Return which rollouts are trained on, (S, R), by the recipe's filter for each seed."""
+    """Return which rollouts the recipe's filter keeps for each seed, (S, R), on the CPU."""
     scores = rollouts.rewards.sum(-1).double()
     return torch.stack(
         [
             select_groups(recipe.filter, one, groups)
             for one, groups in zip(scores.cpu(), rollouts.groups.cpu(), strict=True)
         ]
-    ).to(scores.device)
+    )
 
 
 def weigh_groups(settings: FilterSettings, rollouts: Rollouts, kept: Tensor) -> Tensor:
@@ -257,17 +255,17 @@ def weigh_groups(settings: FilterSettings, rollouts: Rollouts, kept: Tensor) -> 
     return weights.float().repeat_interleave(samples, 1)
 
 
-def replace_groups(rollouts: Rollouts, further: Rollouts, flat: Tensor) -> Rollouts:
-    """Return rollouts whose groups that are `flat`, (S, groups), are the first of `further`."""
+def replace_groups(rollouts: Rollouts, extra: Rollouts, flat: Tensor) -> Rollouts:
+    """Return rollouts whose groups that are `flat`, (S, groups), are the first of `extra`."""
     seeds, groups = flat.shape
     samples = rollouts.ids.shape[1] // groups
-    tokens = max(rollouts.ids.shape[2], further.ids.shape[2])
+    tokens = max(rollouts.ids.shape[2], extra.ids.shape[2])
     rank = (flat.cumsum(1) - 1).clamp(min=0)
     row = rank[..., None] * samples + torch.arange(samples, device=flat.device)
     row, is_new = row.flatten(1), flat.repeat_interleave(samples, 1)
 
     def choose(name: str) -> Tensor:
-        before, after = getattr(rollouts, name), getattr(further, name)
+        before, after = getattr(rollouts, name), getattr(extra, name)
         if name in ("ids", "mask", "turns", "log_probs"):
             before, after = (F.pad(one, (0, tokens - one.shape[2])) for one in (before, after))
         shape = (seeds, -1, *[1] * (before.dim() - 2))

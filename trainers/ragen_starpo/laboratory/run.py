@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ragen_bench.errors import UserError
-from ragen_bench.runs.atomic import replacing
 from ragen_starpo.diagnostics.monitor import AdaptableSettings, Adaptation, EchoTrapMonitor
 from ragen_starpo.laboratory.games import find_game
-from ragen_starpo.laboratory.games.game import AnyGame, draw, make_generator
+from ragen_starpo.laboratory.games.game import AnyGame, draw, make_generators
 from ragen_starpo.laboratory.learning import Learner
 from ragen_starpo.laboratory.model import StackedModel, Weights
 from ragen_starpo.laboratory.rollouts import Chances, Rollouts, play, replace_groups
 from ragen_starpo.laboratory.settings import read_arm
-from ragen_starpo.laboratory.warm_start import WarmStart, warm_start
+from ragen_starpo.laboratory.warm_start import WarmStart, make_warm_starts
 from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.small_model import Shape
-from ragen_starpo.studies.definition import LABORATORY, Task
+from ragen_starpo.studies.definition import Task
 from ragen_starpo.studies.metrics import WATCHED, Runs
 
 SHAPE = Shape(width=64, layers=2, heads=4, hidden=192)
@@ -53,31 +48,31 @@ def run_arm(
     Runs of equal numbers play the same instances with the same noise in every arm.
     """
     recipe = read_arm(settings, task)
-    place = torch.device(device)
     game = find_game(task)
-    bank = game.load(TRAIN).to(place)
-    tested = find_game(task, test=True)
-    held_out = tested.load_held_out(TEST).to(place)
+    bank = game.load(TRAIN).to(device)
+    held_out = find_game(task, test=True).load_held_out(TEST).to(device)
     model = StackedModel(SHAPE, game.vocabulary)
-    warm = make_warm_starts(task, game, model, bank, warm_starts, cache)
-    start = _now(place)
+    warm = make_warm_starts(WarmStart(task.skill), task, game, model, bank, warm_starts, cache)
+    start = _now(bank.device)
     pairs = [(row, number, seed) for row, number in enumerate(warm_starts) for seed in seeds]
     parts = []
-    together = len(pairs) if place.type == "cuda" else _TOGETHER
+    together = len(pairs) if bank.device.type == "cuda" else _TOGETHER
     for first in range(0, len(pairs), together):
         some = pairs[first : first + together]
         weights = {name: one[[row for row, _, _ in some]].clone() for name, one in warm.items()}
         runs = [(number, seed) for _, number, seed in some]
-        part = _Runs(task, recipe, game, Learner(model, recipe, weights), runs, bank, held_out)
+        part = _RunGroup(task, recipe, game, Learner(model, recipe, weights), runs, bank, held_out)
         parts.append(part.train(iterations, on_runs))
+    found = [part.curves for part in parts]
+    # Runs that never took a step have no curves of the losses.
     curves = {
-        name: np.concatenate([part.curves[name] for part in parts]) for name in parts[0].curves
+        name: np.concatenate([one.get(name, np.full_like(one["success"], np.nan)) for one in found])
+        for name in dict.fromkeys(name for one in found for name in one)
     }
-    test, before = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("test", "start")
-    )
-    spent = _now(place) - start
-    on_core, on_gpu = (0.0, spent) if place.type == "cuda" else (spent, 0.0)
+    test = np.concatenate([part.test for part in parts])
+    before = np.concatenate([part.start for part in parts])
+    spent = _now(bank.device) - start
+    on_core, on_gpu = (0.0, spent) if bank.device.type == "cuda" else (spent, 0.0)
     return Runs(curves, test, before, on_core, on_gpu)
 
 
@@ -89,60 +84,14 @@ def train_policy(
     bank = game.load(TRAIN)
     held_out = find_game(task, test=True).load_held_out(TEST)
     model = StackedModel(SHAPE, game.vocabulary)
-    weights = make_warm_starts(task, game, model, bank, [seed], None)
+    weights = make_warm_starts(WarmStart(task.skill), task, game, model, bank, [seed], None)
     learner = Learner(model, recipe, weights)
-    run = _Runs(task, recipe, game, learner, [(seed, seed)], bank, held_out)
+    run = _RunGroup(task, recipe, game, learner, [(seed, seed)], bank, held_out)
     result = run.train(iterations, lambda _: None)
     return weights, float(result.test[0])
 
 
-def make_warm_starts(
-    task: Task,
-    game: AnyGame,
-    model: StackedModel,
-    bank: Tensor,
-    numbers: Sequence[int],
-    cache: Path | None,
-) -> Weights:
-    """Return the weights of warm starts, (numbers, ...), each from the cache if it is there."""
-    settings, device = WarmStart(task.skill), bank.device
-    facts = LABORATORY, device.type, *astuple(model.shape), len(bank), game.name, task.slip
-    label = "-".join(map(str, (*facts, *astuple(settings))))
-    files = {number: cache / f"{label}-{number}.safetensors" for number in numbers} if cache else {}
-    found = {}
-    for number, file in files.items():
-        try:
-            if file.is_file():
-                found[number] = load_file(file, device=str(device))
-        except (SafetensorError, OSError) as error:
-            raise UserError(
-                f"{file} cannot be read ({error}); remove it, and run it again"
-            ) from None
-    missing = [number for number in numbers if number not in found]
-    together = 1 if device.type == "cpu" else max(1, len(missing))
-    for first in range(0, len(missing), together):
-        some = missing[first : first + together]
-        weights = {
-            name: one.to(device)
-            for name, one in model.make_weights(_generators("weights", some)).items()
-        }
-        warm_start(settings, model, weights, game, bank, _generators("demonstrations", some))
-        for row, number in enumerate(some):
-            found[number] = {name: one[row : row + 1].contiguous() for name, one in weights.items()}
-            if cache:
-                cache.mkdir(parents=True, exist_ok=True)
-                with replacing(files[number]) as part:
-                    save_file(found[number], part.name)
-    # Gradient norms are summed in the order of names, and a file has an order of its own.
-    names = sorted(found[numbers[0]])
-    return {name: torch.cat([found[number][name] for number in numbers]) for name in names}
-
-
-def _generators(purpose: str, labels: Sequence[object]) -> list[torch.Generator]:
-    return [make_generator(purpose, str(label)) for label in labels]
-
-
-class _Runs:
+class _RunGroup:
     """The runs of an arm that are computed together."""
 
     def __init__(
@@ -157,10 +106,10 @@ class _Runs:
     ) -> None:
         self._task, self._recipe, self._game, self._learner = task, recipe, game, learner
         self._runs, self._bank, self._held_out = runs, bank, held_out
-        self._place = bank.device
+        self._device = bank.device
         first = AdaptableSettings.of(recipe)
         self._adaptations = [Adaptation(recipe.monitor, first) for _ in runs]
-        self._refills = torch.full((len(runs), 1), first.refills, device=self._place)
+        self._refills = torch.full((len(runs), 1), first.refills, device=self._device)
         self._monitors = [EchoTrapMonitor(recipe.monitor) for _ in runs]
 
     def train(self, iterations: int, on_runs: Callable[[int], None]) -> Runs:
@@ -179,10 +128,10 @@ class _Runs:
 
     def _iterate(self, number: int) -> dict[str, Tensor]:
         task = self._task
-        chances = _generators("iteration", [f"{run}-{number}" for run in self._runs])
-        which = draw(chances, (task.groups,), len(self._bank)).to(self._place)
+        generators = make_generators("iteration", [f"{run}-{number}" for run in self._runs])
+        which = draw(generators, (task.groups,), len(self._bank)).to(self._device)
         warmth = self._learner.temperature
-        rollouts = self._play(self._game, self._bank[which], task.samples, chances, warmth)
+        rollouts = self._play(self._game, self._bank[which], task.samples, generators, warmth)
         found = {
             "reward": rollouts.rewards.sum(-1).mean(1),
             "success": rollouts.success.float().mean(1),
@@ -195,7 +144,7 @@ class _Runs:
             rollouts, found["replaced"], tokens = self._refill(rollouts, number)
             found["rollout_tokens"] = found["rollout_tokens"] + tokens
         shape = (rollouts.mask.shape[1], self._game.slots)
-        noise = draw(chances, shape).to(self._place) if self._learner.has_noise else None
+        noise = draw(generators, shape).to(self._device) if self._learner.has_noise else None
         found |= self._learner.learn(rollouts, number, noise)
         values = torch.stack([one.float() for one in found.values()]).cpu()
         metrics = dict(zip(found, values, strict=True))
@@ -205,29 +154,29 @@ class _Runs:
         return metrics
 
     def _refill(self, rollouts: Rollouts, number: int) -> tuple[Rollouts, Tensor, Tensor]:
-        """Play further prompts in place of groups whose returns do not differ, in some rounds.
+        """Play extra prompts in place of groups whose returns do not differ, in some rounds.
 
         Returns:
-            The rollouts, the replaced groups as a fraction of all, and the further tokens.
+            The rollouts, the replaced groups as a fraction of all, and the extra tokens.
         """
         task, recipe, warmth = self._task, self._recipe, self._learner.temperature
-        chances = _generators("refills", [f"{run}-{number}" for run in self._runs])
-        replaced = tokens = torch.zeros(len(self._runs), device=self._place)
+        generators = make_generators("refills", [f"{run}-{number}" for run in self._runs])
+        replaced = tokens = torch.zeros(len(self._runs), device=self._device)
         for round_number in range(recipe.most_refills):
             flat = rollouts.find_deviations() <= recipe.filter.eps
             flat = flat & (round_number < self._refills)
             count = flat.sum(1)
-            if not (most := int(count.max())):
+            if not (largest := int(count.max())):
                 break
-            # Each run draws for all groups, so that it does not depend on those beside it.
-            which = draw(chances, (task.groups,), len(self._bank)).to(self._place)
+            # Each run draws for all groups, so that it does not depend on the others.
+            which = draw(generators, (task.groups,), len(self._bank)).to(self._device)
             boards = self._bank[which]
-            further = self._play(self._game, boards, task.samples, chances, warmth, most)
-            rollouts = replace_groups(rollouts, further, flat)
+            extra = self._play(self._game, boards, task.samples, generators, warmth, largest)
+            rollouts = replace_groups(rollouts, extra, flat)
             replaced = replaced + count / task.groups
-            is_used = torch.arange(most * task.samples, device=self._place) // task.samples
+            is_used = torch.arange(largest * task.samples, device=self._device) // task.samples
             is_used = is_used < count[:, None]
-            tokens = tokens + (further.mask.sum(2) * is_used).sum(1)
+            tokens = tokens + (extra.mask.sum(2) * is_used).sum(1)
         return rollouts, replaced, tokens
 
     def _adapt(self, number: int, metrics: Mapping[str, Tensor]) -> None:
@@ -242,26 +191,26 @@ class _Runs:
         settings = [one.settings for one in self._adaptations]
         learner.updates = [one.updates for one in settings]
         warmth = torch.tensor([one.temperature for one in settings])
-        learner.temperature = warmth.to(self._place)[:, None, None]
+        learner.temperature = warmth.to(self._device)[:, None, None]
         refills = torch.tensor([one.refills for one in settings])
-        self._refills = refills.to(self._place)[:, None]
+        self._refills = refills.to(self._device)[:, None]
 
     def _play(
         self,
         game: AnyGame,
         boards: Tensor,
         samples: int,
-        chances: list[torch.Generator],
+        generators: list[torch.Generator],
         temperature: Tensor | float,
         groups: int | None = None,
     ) -> Rollouts:
         """Play on the first boards, by default on all; random numbers are drawn for all."""
         budget, count, learner = game.budget, boards.shape[1] * samples, self._learner
         boards = boards[:, :groups]
-        played = boards.shape[1] * samples
-        noise = draw(chances, (count, game.chances))[:, :played]
-        tokens = draw(chances, (count, budget.max_turns, game.answer_tokens))[:, :played]
-        drawn = Chances(noise.to(self._place), tokens.to(self._place))
+        rows = boards.shape[1] * samples
+        noise = draw(generators, (count, game.noise_count))[:, :rows]
+        tokens = draw(generators, (count, budget.max_turns, game.answer_tokens))[:, :rows]
+        drawn = Chances(noise.to(self._device), tokens.to(self._device))
         return play(learner.model, learner.weights, game, boards, samples, drawn, temperature)
 
     def _test(self) -> NDArray[np.float32]:
@@ -270,15 +219,15 @@ class _Runs:
         The temperature is 1 in every arm, so that those of other rollouts can be compared.
         """
         game = find_game(self._task, test=True)
-        chances = [_generators("test", [game.name])[0] for _ in self._runs]
+        generators = [make_generators("test", [game.name])[0] for _ in self._runs]
         boards = self._held_out.expand(len(self._runs), *self._held_out.shape)
-        rollouts = self._play(game, boards, 1, chances, 1.0)
+        rollouts = self._play(game, boards, 1, generators, 1.0)
         return rollouts.success.float().mean(1).cpu().numpy()
 
 
-def _now(place: torch.device) -> float:
+def _now(device: torch.device) -> float:
     """Return the seconds of this process's core, or of the clock after the GPU's work."""
-    if place.type == "cpu":
+    if device.type == "cpu":
         return time.process_time()
     torch.cuda.synchronize()
     return time.perf_counter()

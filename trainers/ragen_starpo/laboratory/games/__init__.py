@@ -31,7 +31,7 @@ def find_game(task: Task, *, test: bool = False) -> AnyGame:
 
 def find_slip(chance: float) -> Slip:
     """Return the slip with this chance of a step aside, rounded to a fraction of thousandths."""
-    share = Fraction(chance).limit_denominator(1000)
-    aside = share.numerator
+    fraction = Fraction(chance).limit_denominator(1000)
+    aside = fraction.numerator
     # A step goes aside to each of two sides with these odds.
-    return Slip(2 * (share.denominator - aside), aside)
+    return Slip(2 * (fraction.denominator - aside), aside)

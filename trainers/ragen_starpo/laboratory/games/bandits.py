@@ -77,7 +77,7 @@ class NamingGame(Game[I]):
         return reward - torch.where(goes | ~running, 0.0, self.budget.penalty / 100)
 
     def choose(
-        self, state: State, plan: Tensor, skill: float, chances: Sequence[torch.Generator]
+        self, state: State, plan: Tensor, skill: float, generators: Sequence[torch.Generator]
     ) -> tuple[Tensor, Tensor]:
         del plan
         known, ways = self.name_ways(state), list[Tensor]()
@@ -89,7 +89,7 @@ class NamingGame(Game[I]):
             prefers = self.prefer(state, ways)
             # A choice of one token among names of the instance is learned as it was made.
             best[..., place] = (prefers * bits).sum(-1) if self.choices[1] > 1 else 1
-            ways.append(choose_way(prefers, skill, chances))
+            ways.append(choose_way(prefers, skill, generators))
             answer[..., place] = known.gather(-1, ways[-1][..., None])[..., 0]
         return answer, best
 
@@ -166,10 +166,10 @@ class MultiPullGame(NamingGame[multi_pull.Arms]):
         self._arms, self._number = arms, WORD + arms
         self.tokens = (*FRAME, *multi_pull.COLOURS[:arms], *map(str, range(pulls + 1)))
         self.choices = WORD, arms, 1
-        self.chances = arms * pulls
+        self.noise_count = arms * pulls
 
     def encode(self, instances: Sequence[multi_pull.Arms]) -> Tensor:
-        """Return the chances in percent."""
+        """Return the probabilities in percent."""
         return torch.tensor([one.percentages for one in instances])
 
     def start(self, boards: Tensor, noise: Tensor) -> State:

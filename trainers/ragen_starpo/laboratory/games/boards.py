@@ -115,12 +115,12 @@ class BoardGame(Game[I]):
         return reward
 
     def choose(
-        self, state: State, plan: Tensor, skill: float, chances: Sequence[torch.Generator]
+        self, state: State, plan: Tensor, skill: float, generators: Sequence[torch.Generator]
     ) -> tuple[Tensor, Tensor]:
         """Return a player's answers; it plans move by move, as far as no slip changes the state."""
-        most, shape = self.budget.max_actions_per_turn, state.over.shape
+        limit, shape = self.budget.max_actions_per_turn, state.over.shape
         device = state.over.device
-        count = 1 + draw(chances, (shape[1],), most).to(device)
+        count = 1 + draw(generators, (shape[1],), limit).to(device)
         planned = copy(state)
         planned.noise = torch.zeros_like(state.noise)
         on = ~state.over
@@ -128,11 +128,11 @@ class BoardGame(Game[I]):
         answer[..., 0] = OPEN
         best = torch.zeros(answer.shape, device=device)
         bits = 1 << torch.arange(4, device=device)
-        for place in range(most):
+        for place in range(limit):
             after = torch.stack([self._moves_after(planned, plan, way) for way in range(4)], -1)
             prefers = after == after.amin(-1, keepdim=True)
             best[..., place + 1] = (prefers * bits).sum(-1)
-            way = choose_way(prefers, skill, chances)
+            way = choose_way(prefers, skill, generators)
             first = torch.full_like(way, MOVE if place == 0 else JOINED)
             answer[..., place + 1] = torch.where(place < count, first + way, answer[..., place + 1])
             self.move(planned, way, on & ~planned.over, torch.zeros_like(way))

@@ -63,14 +63,14 @@ class Game(ABC, Generic[I]):
         tokens: Texts of the tokens, by id.
         answer_tokens: Largest number of tokens of an answer.
         slots: Largest number of tokens of an episode.
-        chances: Random numbers that an episode needs.
+        noise_count: Number of random numbers that an episode needs.
         is_random: Whether chance decides what an answer brings.
         choices: First token of the choices that players make, the number of tokens of a choice,
             and the number of such sets of tokens, which follow each other.
     """
 
     tokens: Sequence[str]
-    chances: int
+    noise_count: int
     is_random = False
     choices: tuple[int, int, int]
 
@@ -80,7 +80,7 @@ class Game(ABC, Generic[I]):
         self.env, self.budget, self.answer_tokens = env, budget, answer
         turns = budget.max_turns
         self.slots = turns * answer + first + (turns - 1) * later
-        self.chances = budget.max_actions
+        self.noise_count = budget.max_actions
 
     @property
     def vocabulary(self) -> int:
@@ -108,7 +108,7 @@ class Game(ABC, Generic[I]):
 
     @abstractmethod
     def start(self, boards: Tensor, noise: Tensor) -> State:
-        """Return the first states of boards (S, B, ...) with noise (S, B, chances)."""
+        """Return the first states of boards (S, B, ...) with noise (S, B, noise_count)."""
 
     @abstractmethod
     def observe(self, state: State) -> tuple[Tensor, Tensor]:
@@ -131,7 +131,7 @@ class Game(ABC, Generic[I]):
 
     @abstractmethod
     def choose(
-        self, state: State, plan: Tensor, skill: float, chances: Sequence[torch.Generator]
+        self, state: State, plan: Tensor, skill: float, generators: Sequence[torch.Generator]
     ) -> tuple[Tensor, Tensor]:
         """Return a player's answers, and the bits of the choices that it prefers at each place.
 
@@ -150,16 +150,21 @@ def make_generator(*path: str) -> torch.Generator:
     return torch.Generator().manual_seed(RandomStream("laboratory", *path).word() >> 1)
 
 
-def draw(chances: Sequence[torch.Generator], shape: tuple[int, ...], below: int = 0) -> Tensor:
+def make_generators(purpose: str, labels: Sequence[object]) -> list[torch.Generator]:
+    """Return a generator for each label."""
+    return [make_generator(purpose, str(label)) for label in labels]
+
+
+def draw(generators: Sequence[torch.Generator], shape: tuple[int, ...], below: int = 0) -> Tensor:
     """Return random integers, or numbers in [0, 1), of a shape for each generator."""
     if below:
-        return torch.stack([torch.randint(below, shape, generator=one) for one in chances])
-    return torch.stack([torch.rand(shape, generator=one) for one in chances])
+        return torch.stack([torch.randint(below, shape, generator=one) for one in generators])
+    return torch.stack([torch.rand(shape, generator=one) for one in generators])
 
 
-def choose_way(prefers: Tensor, skill: float, chances: Sequence[torch.Generator]) -> Tensor:
+def choose_way(prefers: Tensor, skill: float, generators: Sequence[torch.Generator]) -> Tensor:
     """Return one of the preferred ways, (S, B, ways), with probability `skill`, else any."""
     rows, ways = prefers.shape[1:]
-    ties = draw(chances, (rows, ways)).to(prefers.device) * prefers
-    rolls = draw(chances, (rows, 2)).to(prefers.device)
+    ties = draw(generators, (rows, ways)).to(prefers.device) * prefers
+    rolls = draw(generators, (rows, 2)).to(prefers.device)
     return torch.where(rolls[..., 0] < skill, ties.argmax(-1), (rolls[..., 1] * ways).long())

@@ -32,10 +32,10 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         env = FrozenLakeEnv(variant, split="train", response_format="answer")
         super().__init__(env, budget, size * size)
         self._slip, self.is_random = slip, slip.aside > 0
-        self._turns = torch.tensor(slip.turns)
+        self._rotations = torch.tensor(slip.turns)
         places = torch.arange(self._area)
         row, column = places // size, places % size
-        self._beside = torch.stack(
+        self._neighbours = torch.stack(
             [
                 (row + down).clamp(0, size - 1) * size + (column + right).clamp(0, size - 1)
                 for down, right in ((-1, 0), (0, 1), (1, 0), (0, -1))
@@ -54,17 +54,17 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         return State(boards.where(boards != 3, 0), player, noise, left, over, over)
 
     def show(self, state: State) -> Tensor:
-        """Return the squares; the player's own shows what it stands on."""
-        shown = move_once(_SHOWN, state.board.device)[state.board]
+        """Return the squares; the player's shows what it stands on."""
+        squares = move_once(_SHOWN, state.board.device)[state.board]
         on = move_once(_SHOWN_BELOW, state.board.device)
         here = state.player[..., None]
-        return shown.scatter(-1, here, on[state.board.gather(-1, here)])
+        return squares.scatter(-1, here, on[state.board.gather(-1, here)])
 
     def find_plan(self, boards: Tensor) -> Tensor:
         far = torch.where(boards == 2, 0, FAR)
-        beside = move_once(self._beside, boards.device)
+        neighbours = move_once(self._neighbours, boards.device)
         for _ in range(self._area):
-            nearest = far[:, beside].amin(-1) + 1
+            nearest = far[:, neighbours].amin(-1) + 1
             far = torch.where((boards == 1) | (boards == 2), far, torch.minimum(far, nearest))
         return far.clamp(max=FAR)
 
@@ -75,9 +75,9 @@ class LakeGame(BoardGame[lake_rules.Lake]):
         slip = self._slip
         at = taken.clamp(max=self.budget.max_actions - 1)[..., None]
         roll = (state.noise.gather(-1, at)[..., 0] * slip.total).long()
-        turns = move_once(self._turns, roll.device)[roll]
-        beside = move_once(self._beside, roll.device)[state.player, (direction + turns) % 4]
-        state.player = torch.where(goes, beside, state.player)
+        rotation = move_once(self._rotations, roll.device)[roll]
+        ahead = move_once(self._neighbours, roll.device)[state.player, (direction + rotation) % 4]
+        state.player = torch.where(goes, ahead, state.player)
         square = state.board.gather(-1, state.player[..., None])[..., 0]
         reached = goes & (square == 2)
         state.success = state.success | reached

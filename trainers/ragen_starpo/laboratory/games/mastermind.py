@@ -46,7 +46,7 @@ class MastermindGame(NamingGame[Opening]):
         return torch.tensor([one.rows for one in instances])
 
     def start(self, boards: Tensor, noise: Tensor) -> State:
-        """Return the first states; a secret code is drawn, and the memory has further rows."""
+        """Return the first states; a secret code is drawn, and the memory has room for more."""
         possible = self._find_possible(boards)
         number = (noise[..., 0] * possible.sum(-1)).long()
         secret = (possible.cumsum(-1) > number[..., None]).long().argmax(-1)
@@ -70,8 +70,8 @@ class MastermindGame(NamingGame[Opening]):
         guess, kind = rows.clamp(min=0).unbind(-1)
         letters = move_once(self._codes, rows.device)[guess]
         places = torch.arange(_PEGS, device=rows.device)
-        shown = _FACT + (kind[..., None] * _PEGS + places) * len(LETTERS) + letters
-        return torch.where(rows[..., :1] < 0, -1, shown).flatten(2)
+        facts = _FACT + (kind[..., None] * _PEGS + places) * len(LETTERS) + letters
+        return torch.where(rows[..., :1] < 0, -1, facts).flatten(2)
 
     def name_ways(self, state: State) -> Tensor:
         letters = torch.arange(WORD, _FACT, device=state.player.device)

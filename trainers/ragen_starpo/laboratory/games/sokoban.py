@@ -66,13 +66,13 @@ class SokobanGame(BoardGame[sokoban_rules.Level]):
 
     def show(self, state: State) -> Tensor:
         assert state.boxes is not None
-        shown = move_once(_SHOWN, state.board.device)[state.board]
+        squares = move_once(_SHOWN, state.board.device)[state.board]
         for piece, (on_floor, on_target) in ((state.boxes, "X√"), (state.player, "PS")):
             place = piece[..., None]
             is_target = state.board.gather(-1, place) == 2
             symbols = torch.where(is_target, SQUARES.index(on_target), SQUARES.index(on_floor))
-            shown = shown.scatter(-1, place, symbols)
-        return shown
+            squares = squares.scatter(-1, place, symbols)
+        return squares
 
     def find_plan(self, boards: Tensor) -> Tensor:
         count, area = boards.shape
