@@ -140,10 +140,13 @@ class Clock:
 
     @contextmanager
     def measure(self, phase: str) -> Iterator[None]:
-        """Add the time of a block to a phase."""
+        """Add the time of a block to a phase, which an error of the block names in a note."""
         start = time.perf_counter()
         try:
             yield
+        except Exception as error:
+            error.add_note(f"in {phase}")
+            raise
         finally:
             seconds = time.perf_counter() - start
             self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds

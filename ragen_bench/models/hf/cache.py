@@ -7,7 +7,7 @@ rows, and lets each token attend to its own row up to itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -42,15 +42,12 @@ class RowCache:
 
     def grow(self, rows: int) -> None:
         """Grow to at least `rows` rows, keeping their contents."""
-        added = rows - self._rows
-        if added <= 0:
+        if (added := rows - self._rows) <= 0:
             return
         self._rows = rows
-        for number, (keys, values) in self._layers.items():
-            self._layers[number] = (
-                torch.cat([keys, keys.new_zeros(added, *keys.shape[1:])]),
-                torch.cat([values, values.new_zeros(added, *values.shape[1:])]),
-            )
+        for number, layer in self._layers.items():
+            keys, values = (torch.cat([one, one.new_zeros(added, *one.shape[1:])]) for one in layer)
+            self._layers[number] = keys, values
 
     def reserve(self, columns: int) -> None:
         """Lengthen the rows to at least so many columns, keeping their contents."""
@@ -65,11 +62,13 @@ class RowCache:
                 new[:, :, :width] = old
             self._layers[number] = longer
 
-    def copy(self, source: int, target: int, columns: int) -> None:
-        """Copy the first columns of one row to another."""
-        for layer in self._layers.values():
-            for cached in layer:
-                cached[target, :, :columns] = cached[source, :, :columns]
+    def copy(self, sources: Mapping[int, int], columns: int) -> None:
+        """Copy the first columns of the source of each target, as they are before the call."""
+        whole = [cached for layer in self._layers.values() for cached in layer]
+        if sources and whole:
+            pairs = torch.tensor([*sources.items()], device=whole[0].device)
+            for cached in whole:
+                cached[pairs[:, 0], :, :columns] = cached[pairs[:, 1], :, :columns]
 
     def write(
         self, layer: int, new: tuple[torch.Tensor, torch.Tensor], step: Step
@@ -78,8 +77,7 @@ class RowCache:
 
         Return all keys and all values of the layer, each [rows, heads, columns, size].
         """
-        cached = self._layers.get(layer)
-        if cached is None:
+        if (cached := self._layers.get(layer)) is None:
             cached = self._layers[layer] = self._allocate(new)
         for whole, part in zip(cached, new, strict=True):
             whole[step.rows, :, step.columns] = part[0].transpose(0, 1)

@@ -62,9 +62,16 @@ class RowBatch:
     """
 
     def __init__(
-        self, model: PreTrainedModel, sampler: TokenSampler, slots: int, steps: int, reuse: bool
+        self,
+        model: PreTrainedModel,
+        sampler: TokenSampler,
+        slots: int,
+        steps: int,
+        reuse: bool,
+        exchange: bool,
     ) -> None:
         self._model, self._sampler, self._steps = model, sampler, steps
+        self._exchange = exchange
         self._rows: list[Generation | None] = [None] * slots
         self._tokens = RowTokens(slots, reuse)
         self._cache = RowCache(slots)
@@ -77,6 +84,10 @@ class RowBatch:
         self._tokens.grow(slots)
         self._cache.grow(slots)
 
+    def forget(self) -> None:
+        """Read all prompts anew; memory and graphs stay."""
+        self._tokens = RowTokens(len(self._rows), self._tokens.reuse)
+
     def admit(self, waiting: deque[Generation]) -> None:
         """Give the free rows to waiting generations."""
         free = [row for row, generation in enumerate(self._rows) if not generation]
@@ -87,16 +98,22 @@ class RowBatch:
             later = sorted(set(range(len(first))) - set(ready), reverse=True)
             waiting.extendleft(first[i] for i in later)
             prompts = [first[i].prompt for i in ready]
+            sources: dict[int, int] = {}
+            columns = 0
             for i, row in zip(ready, assign_rows(prompts, free, self._tokens), strict=True):
                 generation = first[i]
                 common, source = self._tokens.find_longest(generation.prompt, preferred=row)
                 # The last token is always read, as the logits after it are needed.
                 count = min(common, len(generation.prompt) - 1)
                 if source != row:
-                    self._cache.copy(source, row, count)
+                    # Another prompt may have taken its row, and copies what was there before.
+                    sources[row] = sources.get(source, source)
+                    columns = max(columns, count)
                 generation.unread = generation.prompt[count:]
                 self._tokens.replace_row(row, generation.prompt[:count])
                 self._rows[row] = generation
+            self._cache.copy(sources, columns)
+            self._tokens.forget_prompts()
         self._more_prompts = bool(waiting) and None in self._rows
         self._move_to_front()
 
@@ -165,12 +182,18 @@ class RowBatch:
     def _move_to_front(self) -> None:
         """Move occupied rows into free ones before them, so that a step covers the first n."""
         occupied = [row for row, generation in enumerate(self._rows) if generation]
+        sources: dict[int, int] = {}
         for hole in range(len(occupied)):
             if not self._rows[hole]:
-                last = occupied.pop()
-                self._cache.copy(last, hole, self._tokens.lengths[last])
-                self._tokens.copy(last, hole)
+                sources[hole] = last = occupied.pop()
+                if self._exchange:
+                    sources[last] = hole
+                    self._tokens.exchange(last, hole)
+                else:
+                    self._tokens.copy(last, hole)
                 self._rows[hole], self._rows[last] = self._rows[last], None
+        columns = max((self._tokens.lengths[row] for row in sources), default=0)
+        self._cache.copy(sources, columns)
 
 
 class Decoder:
@@ -181,7 +204,8 @@ class Decoder:
     seed is not read, as each generation has its own stream. `log_probs` records those of the
     sampled tokens, and needs a temperature above 0. With `reuse`, common prefixes of prompts
     are read only once. `steps` is the number of steps between two copies to the host; by default
-    one on a CPU, where a step costs as much as its rows, and more on a GPU.
+    one on a CPU, where a step costs as much as its rows, and more on a GPU. With `exchange`, rows
+    that have to move leave those of ended generations whole, for conversations that go on later.
     """
 
     def __init__(
@@ -193,6 +217,7 @@ class Decoder:
         log_probs: bool = False,
         reuse: bool = True,
         steps: int | None = None,
+        exchange: bool = False,
     ) -> None:
         self.ending = loaded.ending(sampling)
         self._waiting: deque[Generation] = deque()
@@ -202,12 +227,16 @@ class Decoder:
         self._batch: RowBatch | WaveBatch = (
             WaveBatch(loaded, sampler, slots)
             if loaded.waves
-            else RowBatch(loaded.model, sampler, slots, steps, reuse)
+            else RowBatch(loaded.model, sampler, slots, steps, reuse, exchange)
         )
 
     def grow(self, slots: int) -> None:
         """Allow at least `slots` active generations, keeping the cache."""
         self._batch.grow(slots)
+
+    def forget(self) -> None:
+        """Read all prompts anew, as with other weights; no generation may be active."""
+        self._batch.forget()
 
     def submit(self, prompt: Sequence[int], stream: RandomStream) -> Generation:
         """Return the generation after a prompt, which `collect` will complete.

@@ -43,6 +43,7 @@ SLOTS = 16
 """Default number of conversations at once."""
 _CPU_ALLOCATOR = "DefaultCPUAllocator"
 """Named by torch's untyped error when the machine itself is out of memory."""
+LESS_CONCURRENCY = "lower --concurrency, with another --out; finished episodes are kept"
 _GROUP = 4
 """Episodes of a group per slot: at the end of a group, slots run empty."""
 
@@ -53,11 +54,17 @@ class HFModel:
     Inverse transform sampling uses a number that depends on seed, request and token alone. So a
     completion does not depend on the other requests of its batch, except by the rounding of the
     logits, and no global generator is read. UserError if the folder has no model.
-    `thinking_marks` is as in `--thinking-marks`.
+    `thinking_marks` is as in `--thinking-marks`; `advice` is given if the memory gets full.
     """
 
-    def __init__(self, name: str, slots: int = SLOTS, thinking_marks: str = "") -> None:
-        self._loaded = load(name)
+    def __init__(
+        self,
+        name: str,
+        slots: int = SLOTS,
+        thinking_marks: str = "",
+        advice: str = LESS_CONCURRENCY,
+    ) -> None:
+        self._loaded, self._advice = load(name), advice
         self._reader = ThoughtReader(self._loaded.tokenizer, thinking_marks)
         self._name = name
         self.slots = slots
@@ -97,7 +104,7 @@ class HFModel:
         reader = self._reader
         opening = reader.opening(self._loaded.chat.tokenize(sample_conversation()))
         sampling = let_think(sampling, reader.marks, opening)
-        return SlotEngine(self._loaded, sampling, self.slots, reader=reader)
+        return SlotEngine(self._loaded, sampling, self.slots, reader=reader, advice=self._advice)
 
 
 class SlotEngine:
@@ -114,8 +121,9 @@ class SlotEngine:
         slots: int,
         reuse: bool = True,
         reader: ThoughtReader | None = None,
+        advice: str = LESS_CONCURRENCY,
     ) -> None:
-        self._loaded, self._sampling = loaded, sampling
+        self._loaded, self._sampling, self._advice = loaded, sampling, advice
         self._reader = reader or ThoughtReader(loaded.tokenizer)
         self._slots, self._reuse = slots, reuse
         self.close()
@@ -142,8 +150,7 @@ class SlotEngine:
                 raise
             raise UserError(
                 f"{self._loaded.model.device} has too little memory for {self._slots} "
-                "conversations at once: lower --concurrency, with another --out; finished episodes "
-                "are kept",
+                f"conversations at once: {self._advice}",
                 exit_code=1,
             ) from None
         return [self._answer(one) for one in ended]

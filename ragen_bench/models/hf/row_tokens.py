@@ -20,7 +20,9 @@ class RowTokens:
 
     def __init__(self, rows: int, reuse: bool = True) -> None:
         self.lengths = [0] * rows
-        self._ids = np.full((rows, _COLUMN_STEP), _NO_TOKEN)
+        self._ids = np.full((rows, _COLUMN_STEP), _NO_TOKEN, np.int32)
+        self._changes = np.zeros(rows, np.intp)
+        self._counts: dict[tuple[int, ...], tuple[NDArray[np.intp], NDArray[np.intp]]] = {}
         self.reuse = reuse
 
     def grow(self, rows: int) -> None:
@@ -28,6 +30,8 @@ class RowTokens:
         if (added := rows - len(self.lengths)) > 0:
             self._ids = np.pad(self._ids, ((0, added), (0, 0)), constant_values=_NO_TOKEN)
             self.lengths += [0] * added
+            self._changes = np.pad(self._changes, (0, added))
+            self.forget_prompts()
 
     def replace_row(self, row: int, ids: Ids) -> None:
         """Replace the tokens of a row."""
@@ -41,19 +45,43 @@ class RowTokens:
         end = self.lengths[row] = start + len(ids)
         self._reserve(end)
         self._ids[row, start:end] = ids
+        self._changes[row] += 1
 
     def copy(self, source: int, target: int) -> None:
         """Copy a row to another one."""
         self._ids[target] = self._ids[source]
         self.lengths[target] = self.lengths[source]
+        self._changes[target] += 1
+
+    def exchange(self, first: int, second: int) -> None:
+        """Exchange two rows."""
+        self._ids[[first, second]] = self._ids[[second, first]]
+        lengths = self.lengths
+        lengths[first], lengths[second] = lengths[second], lengths[first]
+        self._changes[[first, second]] += 1
+
+    def forget_prompts(self) -> None:
+        """Free the memory of earlier calls of `count_common`."""
+        self._counts = {}
 
     def count_common(self, prompt: Ids) -> NDArray[np.intp]:
-        """Return the length of the prefix that each row shares with a nonempty prompt, [rows]."""
+        """Return the length of the prefix that each row shares with a nonempty prompt, [rows].
+
+        A prompt that was given before is compared only with the rows that have changed since.
+        """
         if not self.reuse:
             return np.zeros(len(self.lengths), np.intp)
-        self._reserve(len(prompt))
-        differs = self._ids[:, : len(prompt)] != np.array(prompt)
-        return np.where(differs.any(1), differs.argmax(1), len(prompt))
+        key = tuple(prompt)
+        if key not in self._counts:
+            self._counts[key] = np.zeros_like(self._changes), np.full_like(self._changes, -1)
+        counts, compared = self._counts[key]
+        rows = np.flatnonzero(compared != self._changes)
+        if len(rows):
+            self._reserve(len(prompt))
+            differs = self._ids[rows, : len(prompt)] != np.array(prompt, np.int32)
+            counts[rows] = np.where(differs.any(1), differs.argmax(1), len(prompt))
+            compared[:] = self._changes
+        return counts
 
     def find_longest(self, prompt: Ids, preferred: int) -> tuple[int, int]:
         """Return the longest prefix of a nonempty prompt in any row: its length, and the row.

@@ -29,6 +29,9 @@ class WaveBatch:
         """Have at least `slots` generations in later waves."""
         self._slots = max(self._slots, slots)
 
+    def forget(self) -> None:
+        """Do nothing: each wave reads its prompts."""
+
     def admit(self, waiting: deque[Generation]) -> None:
         """Begin the next wave, unless one is active."""
         if self._wave:

@@ -1,6 +1,7 @@
 """The process that samples, without Ray."""
 
 import asyncio
+import weakref
 
 import pytest
 import torch
@@ -99,3 +100,25 @@ def test_more_conversations_than_it_answers_at_once_are_answered(small):
         assert alone({name: ids})[0][name].token_ids == answers[name].token_ids
         followed = longer({name: ids}, answers)
         assert alone(followed, 1)[0][name].token_ids == again[name].token_ids
+
+
+def test_moving_rows_keep_what_was_read_of_conversations_that_wait(small):
+    talk, prompts = Talk(small, 99), prompts_of(3)
+    prompts = longer(prompts, talk(prompts)[0])
+    assert talk({"game 2": prompts["game 2"]}, 1)[1] == 4
+    for name in ("game 0", "game 1"):
+        assert talk({name: prompts[name]}, 1)[1] == 4
+
+
+def test_memory_stays_for_new_weights_and_is_given_back_by_sleep(small, monkeypatch):
+    talk, prompts = Talk(small, 99), prompts_of(2)
+    talk(prompts)
+    kept, cache = talk.server._decoder[1], talk.server._decoder[1]._batch._cache
+    asyncio.run(talk.server.take(talk.server._loaded.model.state_dict(), 1))
+    talk(prompts)
+    assert talk.server._decoder[1] is kept
+    alive, found = weakref.ref(cache), []
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: found.append(alive()))
+    del kept, cache
+    asyncio.run(talk.server.sleep())
+    assert found == [None]

@@ -13,9 +13,16 @@ from ragen_starpo.cli.run_files import describe_memory
 from ragen_starpo.engine import device_memory
 from ragen_starpo.engine.adapters import adapt
 from ragen_starpo.engine.device_memory import host_memory
-from ragen_starpo.engine.memory import GIB, Placement, check_memory, estimate_memory
+from ragen_starpo.engine.memory import (
+    GIB,
+    Placement,
+    check_memory,
+    estimate_memory,
+    has_room_for_cache,
+)
 from ragen_starpo.engine.model_memory import measure_model
 from ragen_starpo.engine.output_layer import OutputLayer
+from ragen_starpo.iteration import Clock
 from ragen_starpo.local.full_memory import explain_memory
 from ragen_starpo.local.run import TrainingDirectory
 from ragen_starpo.recipes.recipe import read_recipe, recipe_of
@@ -237,7 +244,12 @@ def test_what_may_not_fit_is_warned_of_and_what_fits_is_not(folder, caplog):
     described = describe_memory(json.loads(json.dumps(found)))
     assert described.startswith("Memory  8.7 GiB estimated of 0.8 free: policy 0.3, critic 0.3, ")
     assert "; that is more than is free: lower rollouts.context, " in described
-    assert "advice" not in check_memory(recipe(), place, Placement("cpu"), None)
+    unknown = check_memory(recipe(), place, Placement("cpu"), None)
+    assert "advice" not in unknown
+    rollouts, total = found["phases"]["rollouts"], found["total"]
+    records = [{**found, "available": total + rollouts - less} for less in (0, 1)]
+    room = [has_room_for_cache(one) for one in (*records, unknown, {"error": "x"})]
+    assert room == [True, False, False, False]
     assert len(caplog.records) == 1
 
 
@@ -332,6 +344,17 @@ def test_full_memories_in_other_processes_are_one_line(tmp_path, error, said):
     assert "(no checkpoint); lower" in str(refused.value) or "Ray's logs" in str(refused.value)
     assert "\n" not in str(refused.value)
     assert refused.value.exit_code == 1
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("x"), EngineError("CUDA out of memory")])
+def test_rollouts_without_room_are_given_their_own_settings(tmp_path, error):
+    def advice(phase):
+        with pytest.raises(UserError) as told, explain_memory(tmp_path), Clock().measure(phase):
+            raise error
+        return str(told.value)
+
+    assert "lower micro_batch or micro_batch_tokens" in advice("updates")
+    assert "with lower rollouts.instances, rollouts.samples or" in advice("rollouts")
 
 
 def test_the_kept_checkpoint_is_named_and_other_errors_stay(tmp_path):

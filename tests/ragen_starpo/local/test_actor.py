@@ -45,4 +45,14 @@ def test_rollouts_of_a_model_that_the_harness_runs_otherwise(real_chat):
         found = torch.log_softmax(logits, -1).gather(1, following[:, None])[:, 0]
         sampled = batch.mask[0, 1:].bool()
         assert float((found[sampled] - batch.log_probs[0, 1:][sampled]).abs().max()) < 1e-4
+    keeping, rounds = Actor(real_chat, recipe_of(settings, "a test"), keeps_cache=True), []
+    for iteration in (0, 1, 1, 0):
+        rounds.append(keeping.rollouts(iteration, 1.0))
+    assert rounds[0] == rounds[3] == played
+    assert rounds[1] == rounds[2] != played
+    kept = keeping._decoder[1]
+    keeping.rollouts(0, 1.0)
+    assert keeping._decoder[1] is kept
+    keeping.rollouts(0, 0.5)
+    assert keeping._decoder[1] is not kept
     assert "at most 2 actions" in made("chatml")[0].tokenizer.decode(whole(played[0]).ids)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -60,7 +61,9 @@ class HFServer:
         """Sample with these weights from now on."""
         self._loaded.model.load_state_dict(weights)
         self._version = version
-        await self.sleep()
+        self._conversations = set()
+        if self._decoder is not None:
+            self._decoder[1].forget()
 
     async def generate(
         self,
@@ -94,9 +97,11 @@ class HFServer:
         )
 
     async def sleep(self) -> None:
-        """Drop the keys and values of all conversations; the model stays in memory."""
+        """Free the memory of all keys and values for other processes; the model stays."""
         self._decoder = None
         self._conversations = set()
+        gc.collect()
+        torch.cuda.empty_cache()
 
     async def wake_up(self) -> None:
         pass
@@ -116,7 +121,7 @@ class HFServer:
                 slots = max(len(alike), min(self._largest, len(self._conversations)))
                 # The decoder has earlier turns in its cache; other settings need another.
                 if self._decoder is None or self._decoder[0] != sampling:
-                    decoder = Decoder(self._loaded, sampling, slots, log_probs=True)
+                    decoder = Decoder(self._loaded, sampling, slots, log_probs=True, exchange=True)
                     self._decoder = sampling, decoder
                 decoder = self._decoder[1]
                 decoder.grow(slots)

@@ -178,6 +178,12 @@ def check_memory(
     return record
 
 
+def has_room_for_cache(record: JsonObject) -> bool:
+    """Return whether the memory of rollouts may stay during updates, by the record of a run."""
+    available = record.get("available")
+    return available is not None and record["total"] + record["phases"]["rollouts"] <= available
+
+
 def _report(recipe: Recipe, estimate: Estimate, placement: Placement, available: int) -> None:
     place = "the GPU" if placement.device == "cuda" else "this machine"
     parts = {**estimate.kept, **estimate.phases}

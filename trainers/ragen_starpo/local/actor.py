@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ragen_bench.episodes.episode import Episode
 from ragen_bench.errors import UserError, described
+from ragen_bench.models.base import Sampling
 from ragen_bench.models.hf.decoding import Decoder
 from ragen_bench.models.hf.loading import load
 from ragen_bench.models.hf.sampling import Generation
@@ -28,12 +29,15 @@ class Actor:
     """Plays the rollouts of each iteration.
 
     Instances, noise and tokens depend on the recipe's seed and the number of the iteration
-    alone, so a resumed run plays the same rollouts. Weights have the dtype of the trainer's passes,
-    whatever the folder's is. `error` is that of the first failed episode of the latest rollouts.
+    alone, so a resumed run plays the same rollouts. With `keeps_cache`, memory for keys and values
+    and the CUDA graphs that read it stay between iterations. Weights have the dtype of the
+    trainer's passes. `error` is that of the first failed episode of the latest rollouts.
     UserError if the model or an environment is missing, or a response has no room.
     """
 
-    def __init__(self, folder: Path, recipe: Recipe, day: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, recipe: Recipe, day: str | None = None, *, keeps_cache: bool = False
+    ) -> None:
         self.error: str | None = None
         self._loaded = load(str(folder), day)
         self.day = self._loaded.chat.day if self._loaded.chat.uses_day else None
@@ -41,6 +45,8 @@ class Actor:
         self._loaded.model.float()
         for weight in self._loaded.model.parameters():
             weight.data = weight.data.to(DTYPES[recipe.cluster.dtype])
+        self._keeps_cache = keeps_cache
+        self._decoder: tuple[Sampling, Decoder] | None = None
         self._envs, self._rollouts, self._seed = recipe.env_cycle, recipe.rollouts, recipe.seed
         loaded = self._loaded
         self.pad, self.tokenizer = loaded.pad, loaded.tokenizer
@@ -64,6 +70,8 @@ class Actor:
             whole = list(complete_groups(ended, [spec.group for spec in specs]).values())
             following = refills.begin_round(whole) if refills else []
         self.error = first_error(ended)
+        if not self._keeps_cache:
+            self._decoder = None
         return whole
 
     def _play(self, specs: Sequence[RolloutSpec], temperature: float) -> list[Ended]:
@@ -76,15 +84,26 @@ class Actor:
             return on_tokens
 
         sampling = replace(self._factory.sampling, temperature=temperature)
-        decoder = Decoder(self._loaded, sampling, len(specs), log_probs=True)
+        decoder = self._take_decoder(sampling, len(specs))
         begins = [partial(begin, spec) for spec in specs]
         ended = play(begins, decoder, self._seed, self._rollouts.retries)
+        self._decoder = sampling, decoder
         for spec, episode in zip(specs, ended, strict=True):
             if isinstance(episode, TokenTrajectory):
                 self._factory.end(begun[spec])
             elif spec in begun:
                 self._factory.give_up(begun[spec])
         return ended
+
+    def _take_decoder(self, sampling: Sampling, slots: int) -> Decoder:
+        """Return the last decoder as a new one, or a new one; an error while it plays drops it."""
+        last, self._decoder = self._decoder, None
+        if last is None or last[0] != sampling:
+            return Decoder(self._loaded, sampling, slots, log_probs=True)
+        decoder = last[1]
+        decoder.forget()
+        decoder.grow(slots)
+        return decoder
 
 
 def play(

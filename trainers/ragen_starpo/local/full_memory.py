@@ -15,6 +15,10 @@ _SMALLER = (
     "lower micro_batch or micro_batch_tokens, with which the run goes on, or begin another run "
     "with lora.rank"
 )
+_ROLLOUTS = (
+    "begin another run with lower rollouts.instances, rollouts.samples or rollouts.max_tokens, or "
+    "lower cluster.memory if vLLM samples"
+)
 _ENGINE = (
     "lower cluster.memory if the policy needs the GPU's memory, or raise it or lower "
     "rollouts.context if vLLM does"
@@ -57,6 +61,8 @@ def explain_memory(run: Path) -> Iterator[None]:
         if found is None:
             raise
         problem, advice = found
+        if advice == _SMALLER and "in rollouts" in getattr(error, "__notes__", ()):
+            advice = _ROLLOUTS
         done = iterations_done(run)
         kept = f"the checkpoint of iteration {done} is kept" if done else "no checkpoint"
         raise UserError(f"{problem} ({kept}); {advice}", exit_code=1) from error

@@ -17,7 +17,7 @@ from ragen_starpo.diagnostics.monitor import (
 )
 from ragen_starpo.engine.computing import device_here
 from ragen_starpo.engine.device_memory import free_memory
-from ragen_starpo.engine.memory import Placement, check_memory
+from ragen_starpo.engine.memory import Placement, check_memory, has_room_for_cache
 from ragen_starpo.iteration import Clock, Iteration
 from ragen_starpo.local.full_memory import explain_memory
 from ragen_starpo.local.run import (
@@ -88,7 +88,8 @@ def train(
     else:
         memory = check_memory(recipe, folder, Placement(device_here()), free_memory())
         with explain_memory(out):
-            trainer = Trainer(folder, recipe, recorded_day(out))
+            keeps_cache = device_here() == "cuda" and has_room_for_cache(memory)
+            trainer = Trainer(folder, recipe, recorded_day(out), keeps_cache=keeps_cache)
         # Last, so that a mistake leaves no directory that would block the corrected command.
         run = TrainingDirectory(out, recipe)
         run.record_day(trainer.day)

@@ -27,16 +27,18 @@ class Trainer:
     """Trains in one process; UserError if the initial model or an environment is missing.
 
     `day` is the date that the chat template may write, today by default; the attribute is None if
-    it writes none.
+    it writes none. `keeps_cache` is that of the `Actor`.
     """
 
     driver = "local"
 
-    def __init__(self, folder: Path, recipe: Recipe, day: str | None = None) -> None:
+    def __init__(
+        self, folder: Path, recipe: Recipe, day: str | None = None, *, keeps_cache: bool = False
+    ) -> None:
         self.recipe = recipe
         self.settings = AdaptableSettings.of(recipe)
         check_adapters(folder, recipe)
-        self._actor = Actor(folder, recipe, day=day)
+        self._actor = Actor(folder, recipe, day, keeps_cache=keeps_cache)
         self.day = self._actor.day
         self.pad, self.tokenizer = self._actor.pad, self._actor.tokenizer
         micro = recipe.micro_batch

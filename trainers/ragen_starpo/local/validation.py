@@ -18,6 +18,9 @@ from ragen_envs.core.sums import sum_in_order
 from ragen_starpo.recipes.run_sections import ValidationSettings
 
 _SLOTS = 64
+_SMALLER = (
+    "begin another run with fewer validation.instances, or validation.every=0; checkpoints are kept"
+)
 
 
 def validate(
@@ -35,7 +38,7 @@ def validate(
     is the mean over environments; `NAME/success`, `NAME/low` and `NAME/high` are the success
     rate of each with its 95 % interval. `day` is the date that the chat template may write.
     """
-    model = HFModel(str(folder), _SLOTS)
+    model = HFModel(str(folder), _SLOTS, advice=_SMALLER)
     if day is not None:
         model.set_day(day)
     stop = stop_text(response_format, constrain=False)

@@ -3,6 +3,7 @@
 from itertools import product, takewhile
 from types import SimpleNamespace
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +60,39 @@ def test_a_copied_row_holds_what_the_other_one_does(prompt, rows, data):
     assert held.count_common(prompt).tolist() == [shared(prompt, ids) for ids in rows]
 
 
+CHANGE = st.sampled_from(["append", "replace", "copy", "exchange", "grow"])
+CHANGES = st.lists(st.tuples(CHANGE, PROMPT), max_size=5)
+
+
+@given(st.lists(PROMPT, min_size=1, max_size=2), ROWS, CHANGES, st.data())
+def test_prompts_that_were_compared_before_see_what_has_changed(prompts, rows, changes, data):
+    held, rows = held_by(rows), [list(ids) for ids in rows]
+    for kind, ids in changes:
+        for prompt in prompts:
+            assert held.count_common(prompt).tolist() == [shared(prompt, one) for one in rows]
+        first, second = (data.draw(st.integers(0, len(rows) - 1)) for _ in range(2))
+        if kind == "append":
+            held.append(first, ids)
+            rows[first] = rows[first] + ids
+        elif kind == "replace":
+            held.replace_row(first, ids)
+            rows[first] = ids
+        elif kind == "copy":
+            held.copy(first, second)
+            rows[second] = rows[first]
+        elif kind == "exchange":
+            held.exchange(first, second)
+            rows[first], rows[second] = rows[second], rows[first]
+        else:
+            rows.append([])
+            held.grow(len(rows))
+        if first < second:
+            held.forget_prompts()
+    for prompt in prompts:
+        assert held.count_common(prompt).tolist() == [shared(prompt, one) for one in rows]
+        assert held.lengths == [len(ids) for ids in rows]
+
+
 @given(PROMPTS, ROWS, st.data())
 def test_longest_common_beginnings_come_first_then_the_order(prompts, rows, data):
     """Against all pairs in that order, each of which is had if both are still there."""
@@ -109,18 +143,25 @@ def test_a_step_reads_no_more_than_its_budget_but_at_least_one_prompt():
     assert select_ready(prompts, held_by([[1] * 30]), 60) == [0, 1, 2]
 
 
-def test_blocks_of_steps_end_with_the_context_of_a_model_that_learned_its_positions():
-    """Rows without a token to sample go along, behind the last position."""
+@pytest.fixture(scope="module")
+def learned_positions():
+    """A tiny model whose context has 64 tokens."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         config = GPT2Config(vocab_size=50, n_embd=16, n_layer=1, n_head=2, n_positions=64)
         model = GPT2LMHeadModel(config).eval()
     with torch.inference_mode():
         assert enable_rows(model, list(range(1, 41))) == ""
+    return LoadedModel(SimpleNamespace(tokenizer=None), model, frozenset(), 0, "")
+
+
+def test_blocks_of_steps_end_with_the_context_of_a_model_that_learned_its_positions(
+    learned_positions,
+):
+    """Rows without a token to sample go along, behind the last position."""
     found = []
     for steps in (1, 8):
-        loaded = LoadedModel(SimpleNamespace(tokenizer=None), model, frozenset(), 0, "")
-        decoder = Decoder(loaded, Sampling(1.0, 12, "", 0), 8, steps=steps)
+        decoder = Decoder(learned_positions, Sampling(1.0, 12, "", 0), 8, steps=steps)
         answers = [
             decoder.submit([(row + place) % 50 for place in range(52)], RandomStream("long", row))
             for row in range(3)
@@ -131,3 +172,28 @@ def test_blocks_of_steps_end_with_the_context_of_a_model_that_learned_its_positi
         decoder.collect()
         found.append([answer.ids for answer in answers])
     assert found[0] == found[1]
+
+
+def test_a_prefix_is_copied_from_where_it_was_before_others_took_its_copy(learned_positions):
+    """The third row's source is the first one, which has been copied from the second by then."""
+    sampling, prefix = Sampling(1.0, 12, "", 0), list(range(30))
+
+    def new_decoder():
+        return Decoder(learned_positions, sampling, 4, log_probs=True)
+
+    decoder = new_decoder()
+    first = decoder.submit([40] * 30, RandomStream("first"))
+    decoder._step()
+    running = decoder.submit(prefix, RandomStream("running"))
+    while len(first.ids) < 12:
+        decoder._step()
+    assert len(running.ids) == 11
+    pair = [decoder.submit([*prefix, 41 + n], RandomStream("pair", n)) for n in range(2)]
+    decoder._step()
+    assert [len(one.ids) for one in pair] == [1, 1]
+    for n, one in enumerate(pair):
+        alone = new_decoder()
+        wanted = alone.submit(one.prompt, RandomStream("pair", n))
+        alone._step()
+        assert one.ids == wanted.ids
+        assert one.log_probs == pytest.approx(wanted.log_probs, abs=1e-6)

@@ -95,12 +95,13 @@ def test_a_step_that_cannot_be_captured_runs_without_and_says_so_once(
     ]
 
 
-def sample(model, steps, found=None):
+def sample(model, steps, found=None, decoder=None):
     """Sample after prompts of several lengths, with more of them than rows."""
     loaded = LoadedModel(Chat(None, False), model, frozenset([5]), 0, "")
-    decoder = Decoder(loaded, Sampling(1.0, 40, "", 0), 5, log_probs=True, steps=steps)
-    if found:
-        decoder._batch.graphs = found
+    if decoder is None:
+        decoder = Decoder(loaded, Sampling(1.0, 40, "", 0), 5, log_probs=True, steps=steps)
+        if found:
+            decoder._batch.graphs = found
     prompts = [IDS[number : 3 + 7 * (number % 4) + number] for number in range(12)]
     asked = [decoder.submit(ids, RandomStream("test", n)) for n, ids in enumerate(prompts)]
     ended = 0
@@ -125,6 +126,16 @@ def test_graphs_sample_the_same_tokens(network, recorded, monkeypatch):
     assert found_scores == pytest.approx(scores, abs=1e-6)
     assert {len(ids) for ids in found} > {40}
     assert Recorded.made > len(decoder._batch.graphs._graphs) > 1  # some were dropped
+    made, memory = Recorded.made, decoder._batch._cache._layers[0][0].data_ptr()
+    for weight in network.parameters():
+        weight.data.mul_(1.01)
+    decoder.forget()
+    again, again_scores, _ = sample(network, 8, decoder=decoder)
+    wanted, scores, _ = sample(network, 1)
+    assert again == wanted != found
+    assert again_scores == pytest.approx(scores, abs=1e-6)
+    assert Recorded.made - made <= 2  # of shapes that the rounds before had not
+    assert decoder._batch._cache._layers[0][0].data_ptr() == memory
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
