@@ -25,6 +25,7 @@ from ragen_bench.errors import UserError, described
 from ragen_bench.reading import parse_json, read_bytes
 from ragen_envs.core.folders import replacing_folder
 from ragen_starpo.engine.adapters import HEAD, Kind, adapt, merged_weights
+from ragen_starpo.engine.attention import padded_inputs, use_causal_attention
 from ragen_starpo.engine.computing import DTYPES, Computing, device_here
 from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.micro_batches import MicroBatch
@@ -205,7 +206,7 @@ class Backend:
         return tuple(map(part.spread, scores))
 
     def _logits(self, part: MicroBatch) -> Tensor:
-        inputs = {"input_ids": part.ids, "use_cache": False}
+        inputs = {**padded_inputs(part.ids), "use_cache": False}
         if self._dtype == torch.float32:
             logits: Tensor = self.module(**inputs).logits
             return logits
@@ -238,6 +239,7 @@ def _load(kind: Kind, model_dir: Path, lora: LoraSettings | None, attention: str
         module = load_weights(AutoModelForTokenClassification, str(model_dir), config, HEAD_WEIGHTS)
     else:
         module = load_weights(AutoModelForCausalLM, str(model_dir), config, frozenset())
+    use_causal_attention(module)
     return module if lora is None else adapt(module, lora, kind)
 
 

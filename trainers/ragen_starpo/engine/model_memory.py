@@ -32,7 +32,7 @@ _CLASSES: dict[Kind, Any] = {
 }
 _FLOAT32 = 4
 _BYTES = {"float32": _FLOAT32, "bfloat16": 2}
-_FUSED, _PLAIN = "ragen_fused_shapes", "ragen_plain_shapes"
+_GROUPED, _REPEATED = "ragen_grouped_shapes", "ragen_repeated_shapes"
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,10 @@ def measure_model(
     # Models without attention, as Mamba, have neither number.
     heads = getattr(text, "num_attention_heads", None)
     grouped = getattr(text, "num_key_value_heads", heads) != heads
-    # In float32, no fused kernel of CUDA takes fewer heads of keys than of queries.
-    plain = device == "cuda" and dtype == "float32" and grouped
-    config = AutoConfig.from_pretrained(model_dir, attn_implementation=_PLAIN if plain else _FUSED)
+    # See `ragen_starpo.engine.attention`.
+    repeats = device == "cuda" and dtype == "float32" and grouped
+    attention = _REPEATED if repeats else _GROUPED
+    config = AutoConfig.from_pretrained(model_dir, attn_implementation=attention)
     with libraries_quiet(), torch.device("meta"):
         config.num_labels, auto_class = 1, _CLASSES[kind]
         module = auto_class.from_config(config, dtype=torch.float32)
@@ -184,16 +185,16 @@ def _attend(keep: Callable[..., tuple[Tensor, ...]]) -> Callable[..., tuple[Tens
     return attend
 
 
-def _stand_in_for_fused(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+def _keep_grouped(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
     """Return inputs of a fused kernel, and the logarithms of its sums."""
     return query, key, value, query.new_empty(query.shape[:3], dtype=torch.float32)
 
 
-def _plain(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-    """Return inputs of plain products, with repeated keys and values, and all probabilities."""
-    repeated = (query.new_empty((*query.shape[:2], *key.shape[2:])) for _ in range(2))
-    return query, key, value, *repeated, query.new_empty((*query.shape[:3], key.shape[2]))
+def _keep_repeated(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
+    """Return the same with a key and a value for each head of queries."""
+    groups = query.shape[1] // key.shape[1]
+    return _keep_grouped(query, *(one.repeat_interleave(groups, 1) for one in (key, value)))
 
 
-AttentionInterface.register(_FUSED, _attend(_stand_in_for_fused))
-AttentionInterface.register(_PLAIN, _attend(_plain))
+AttentionInterface.register(_GROUPED, _attend(_keep_grouped))
+AttentionInterface.register(_REPEATED, _attend(_keep_repeated))
