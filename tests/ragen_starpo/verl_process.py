@@ -119,22 +119,19 @@ class VerlModel:
     def outputs(self, batch, names, temperature=1.0):
         """Return outputs as (sequences, tokens), 0 except on sampled tokens."""
         from ragen_starpo.cluster.engines import compute_outputs
-        from ragen_starpo.cluster.rows import read_rows
+        from ragen_starpo.cluster.rows import align_rows
 
         data = self._rows(batch, {}, temperature)
         outputs = compute_outputs(self.worker, data)
-        rows = read_rows(data)
-        return [rows.align(outputs[name]) for name in names]
+        return [align_rows(outputs[name], data) for name in names]
 
-    def update(self, batch, columns, loss_fn, temperature=1.0, names=("log_probs", "entropy")):
+    def update(self, batch, columns, loss_fn, temperature=1.0):
         """Take a step, keep its gradients, and return the loss and the gradient's norm."""
         from verl.utils import tensordict_utils
 
-        from ragen_starpo.cluster.rows import loss_on_rows
-
         data = self._rows(batch, columns, temperature)
         tensordict_utils.assign_non_tensor(data, update_lr_scheduler=True)
-        self.worker.set_loss_fn(loss_on_rows(loss_fn, names))
+        self.worker.set_loss_fn(loss_fn)
         step = self.engine.optimizer_step
 
         def recorded():

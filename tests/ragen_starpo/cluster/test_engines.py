@@ -33,14 +33,13 @@ LORA = LoraSettings(4, 12)
 def computed_at_once(model):
     """Return a list that will have the shapes of what verl's model is given, and its tokens."""
     shapes = []
-    prepare = model.engine.prepare_model_inputs
+    score = model.engine.score
 
-    def watched(micro_batch):
-        inputs, others = prepare(micro_batch)
-        shapes.append((tuple(inputs["input_ids"].shape), micro_batch["input_ids"].values().numel()))
-        return inputs, others
+    def watched(rows, temperature):
+        shapes.append((tuple(rows.inputs["input_ids"].shape), int(rows.offsets[-1])))
+        return score(rows, temperature)
 
-    model.engine.prepare_model_inputs = watched
+    model.engine.score = watched
     return shapes
 
 
@@ -92,7 +91,7 @@ def test_critics_say_and_learn_the_same(tied_dir, computing, lora):  # noqa: F81
     def loss(values, given):
         return ((values - 1) * given["mask"]).square().sum(), {}
 
-    sharded.update(batch, {}, loss, names=("values",))
+    sharded.update(batch, {}, loss)
     plain.update(batch, {}, loss)
     assert_close(sharded.gradients, taken[0], atol=5e-5, rtol=1e-4)
 

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragen_starpo.cluster.learner import divide_rows, responses_of
+from ragen_starpo.cluster.learner import deal_rows, divide_rows, responses_of
 from ragen_starpo.cluster.rows import Limit
 from ragen_starpo.rollout.trajectory import Sampled, TokenTrajectory, Turn, batch_of
 
@@ -23,6 +23,20 @@ def test_batches_are_divide_rows_to_equal_micro_batches(rows, ranks, largest):
     assert each // size == ceil(ceil(rows / ranks) / largest)
     # By tokens, ranks get as many rows, and that is all.
     assert divide_rows(rows, ranks, Limit(largest, 9)) == (ceil(rows / ranks), -rows % ranks)
+
+
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=9), st.integers(1, 3))
+def test_ranks_get_rows_of_like_length_in_order(lengths, ranks):
+    rows = list(range(len(lengths) // ranks * ranks))[::-1]
+    dealt = deal_rows(rows, lengths, ranks)
+    assert sorted(dealt) == sorted(rows)
+    size = len(rows) // ranks
+    starts = range(0, len(rows), size or 1)
+    parts = [[lengths[row] for row in dealt[start : start + size]] for start in starts]
+    assert all(part == sorted(part, reverse=True) for part in parts)
+    # No rank has longer rows than another one by more than the longest row.
+    totals = [sum(part) for part in parts] or [0]
+    assert max(totals) - min(totals) <= max(lengths)
 
 
 @st.composite

@@ -12,6 +12,7 @@ from verl.workers.config import FSDPEngineConfig
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cluster.verl_config import USERS, decided_by, player_count, verl_config
+from ragen_starpo.engine.attention import ATTENTION
 from ragen_starpo.recipes.recipe import recipe_of
 
 from .test_runs import SETTINGS
@@ -200,8 +201,10 @@ def built(place, model, coordinate=0, **engine):
 
 
 @pytest.mark.parametrize("place", MODELS)
-@pytest.mark.parametrize(("checkpointing", "attention"), [(True, "eager"), (False, "sdpa")])
-def test_models(config, place, checkpointing, attention):
+@pytest.mark.parametrize(
+    ("checkpointing", "attention", "used"), [(True, "eager", "eager"), (False, "sdpa", ATTENTION)]
+)
+def test_models(config, place, checkpointing, attention, used):
     found = config(
         f"{place}.enable_gradient_checkpointing={str(checkpointing).lower()}",
         f"{place}.override_config.attn_implementation={attention}",
@@ -209,7 +212,7 @@ def test_models(config, place, checkpointing, attention):
     model = omega_conf_to_dataclass(OmegaConf.select(found, place))
     module = built(place, model)._build_module()
     assert module.is_gradient_checkpointing == checkpointing
-    assert module.config._attn_implementation == attention
+    assert module.config._attn_implementation == used
 
 
 @pytest.mark.parametrize("place", MODELS)

@@ -1,3 +1,4 @@
+from functools import partial
 from math import ceil
 
 import pytest
@@ -9,7 +10,7 @@ from verl.trainer.ppo.core_algos import agg_loss
 
 from ragen_starpo.algorithms.aggregation import token_weights
 from ragen_starpo.algorithms.registry import AGGREGATIONS
-from ragen_starpo.cluster import rows
+from ragen_starpo.cluster import passes, rows
 from tests.ragen_starpo.engine.batches import columns, token_batch
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def test_rows_come_back_as_they_went(largest):
     given_columns = {**columns(batch), "scores": batch.scores}
     data = rows.to_verl(batch, given_columns, largest, 1.0)
     assert len(data) % data["micro_batch_size_per_gpu"] == 0
-    found = rows.read_rows(data).columns
+    found = passes.read_model_rows(data, packed=False).columns
     assert set(found) == {"mask", "advantages", "old_log_probs", "scores"}
     assert all(torch.equal(found[name], column) for name, column in given_columns.items())
     for row, ids in enumerate(data["input_ids"].unbind()[: len(batch)]):
@@ -119,28 +120,46 @@ def test_padding_changes_no_weight(height, width, more):
 @pytest.mark.parametrize("queued", [True, False])
 @pytest.mark.parametrize("alike", [True, False])
 @pytest.mark.parametrize("packed", [True, False])
-def test_only_places_before_sampled_tokens_are_scored(queued, alike, packed):
-    """Rows of the queue have masks of their responses; rows of a batch have whole ones."""
+def test_places_are_those_before_sampled_tokens(queued, alike, packed):
+    """Rows of the queue have columns of their responses; rows of a batch have whole ones."""
     masks = [[0, 0, 1, 0], [1, 0, 1, 1] if alike else [1, 0, 1, 1, 1]]
     tensors = [torch.tensor(mask) for mask in masks]
-    ids = torch.nested.as_nested_tensor(tensors, layout=torch.jagged)
-    width = max(map(len, masks))
+    count, width = sum(map(len, masks)), max(map(len, masks))
+    starts = [0, len(masks[0])]
+    jagged = partial(torch.nested.as_nested_tensor, layout=torch.jagged)
+    data = {
+        "input_ids": jagged(
+            [
+                torch.arange(10, 10 + count)[at:][: len(m)]
+                for at, m in zip(starts, masks, strict=True)
+            ]
+        ),
+        "position_ids": jagged([torch.arange(len(mask)) for mask in masks]),
+    }
     if queued:
         responses = [row[1:] for row in tensors]
-        nested = torch.nested.as_nested_tensor(responses, layout=torch.jagged)
-        columns = {
+        own = torch.stack(responses) if alike else jagged(responses)
+        data |= {
             "prompts": torch.zeros(2, 1, dtype=torch.int64),
-            "loss_mask": torch.stack(responses) if alike else nested,
+            "loss_mask": own,
+            "twice": 2 * own,
         }
     else:
-        columns = {"loss_mask": ids.to_padded_tensor(0)}
-    data = TensorDict({"input_ids": ids, **columns}, batch_size=[2])
-    inputs = torch.zeros((1, sum(map(len, masks))) if packed else (2, width))
-    starts = [0, len(masks[0]) if packed else width]
-    expected = [
-        start + place - 1
-        for start, mask in zip(starts, masks, strict=True)
-        for place, sampled in enumerate(mask)
-        if sampled and place
+        whole = jagged(tensors).to_padded_tensor(0)
+        data |= {"loss_mask": whole, "real": torch.tensor([True, True])}
+        data |= {"column:mask": whole, "column:twice": 2 * whole}
+    found = passes.read_model_rows(TensorDict(data, batch_size=[2]), packed=packed)
+    sampled = [
+        (row, at) for row, mask in enumerate(masks) for at in range(1, len(mask)) if mask[at]
     ]
-    assert rows.places_to_score(data, inputs).tolist() == expected
+    assert found.in_rows.tolist() == [starts[row] + at - 1 for row, at in sampled]
+    assert found.labels.tolist() == [10 + starts[row] + at for row, at in sampled]
+    flat = found.inputs["input_ids"].flatten()
+    assert (flat[found.places] + 1).tolist() == found.labels.tolist()
+    assert found.inputs["input_ids"].shape == ((1, count) if packed else (2, width))
+    # A sampled first token has no place, so it has no value.
+    spread = found.spread_on_columns(torch.full((len(sampled),), 2.0))
+    expected = found.columns["twice"].float()
+    if not queued:
+        expected[1, 0] = 0
+    assert torch.equal(spread, expected)

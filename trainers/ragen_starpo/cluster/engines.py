@@ -16,7 +16,6 @@ from tensordict import NonTensorData, TensorDict
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers import AutoModelForCausalLM, AutoModelForTokenClassification
-from verl.models.transformers.dense_common import CausalLMOutputForPPO
 from verl.utils import tensordict_utils
 from verl.utils.device import get_device_name, get_vendor
 from verl.utils.fsdp_utils import get_init_weight_context_manager
@@ -27,9 +26,10 @@ from verl.workers.engine.fsdp.transformer_impl import (
 )
 
 from ragen_bench.errors import UserError, described
+from ragen_starpo.cluster.passes import ModelRows, Passes
 from ragen_starpo.cluster.ray_session import environment
-from ragen_starpo.cluster.rows import places_to_score
 from ragen_starpo.engine.adapters import Kind, adapt, merged_weights
+from ragen_starpo.engine.attention import use_causal_attention
 from ragen_starpo.engine.backend import BAD_FILE, HEAD_WEIGHTS, isolate_rng
 from ragen_starpo.engine.folders import load_weights
 from ragen_starpo.engine.output_layer import OutputLayer
@@ -54,7 +54,7 @@ _ARRAYS: list[Any] = [
 """Types of NumPy's random state, in addition to PyTorch's own types."""
 
 
-class _EngineFixes:
+class _EngineFixes(Passes):
     """Changes to verl's engines that policies and critics share.
 
     A folder need not have the weights in `new`. With `skips_step`, a step only computes the
@@ -67,7 +67,6 @@ class _EngineFixes:
     skips_step = False
 
     engine_config: Any
-    model_config: Any
     device_mesh: Any
     module: Any
     optimizer: Any
@@ -84,7 +83,7 @@ class _EngineFixes:
             for token in (0, 1):
                 outputs = self.infer_batch(_two_rows(token))["model_output"]  # type: ignore[attr-defined]
                 # The output at the last token predicts nothing, so compare the first token's.
-                outputs_of_second_rows += [rows.unbind()[1][0] for rows in outputs.values()]
+                outputs_of_second_rows.append(outputs[self.outputs[0]].unbind()[1][0])
         if not torch.equal(*outputs_of_second_rows):
             raise UserError(
                 f"models of the type {self.module.config.model_type!r} mix rows that are packed "
@@ -146,6 +145,7 @@ class _EngineFixes:
         tied = getattr(config, "tie_word_embeddings", True)
         with get_init_weight_context_manager(not tied, self.device_mesh)():
             module = load_weights(self.auto_class, self.model_config.local_path, config, self.new)
+        use_causal_attention(module)
         if self.model_config.enable_gradient_checkpointing:
             module.gradient_checkpointing_enable(
                 gradient_checkpointing_kwargs={"use_reentrant": False}
@@ -198,58 +198,37 @@ class PolicyEngine(_EngineFixes, FSDPEngineWithLMHead):  # type: ignore[misc]
     """A language model, whose logits are not all in memory if `OutputLayer` can avoid it."""
 
     auto_class, kind = AutoModelForCausalLM, "language_model"
+    outputs = ("log_probs", "entropy")
 
     def _build_fsdp_module(self, module: Any) -> Any:
-        """Give the model the forward pass that verl expects of its fused kernels.
-
-        verl's own kernels keep several chunks of 512 tokens, and round entropies to bfloat16.
-        """
-        model = module.get_base_model() if hasattr(module, "peft_config") else module
-        layer, forward = OutputLayer(model), model.forward
-
-        def forward_with_scores(
-            input_ids: Tensor,
-            *,
-            temperature: float | None = None,
-            shift_labels: Tensor | None = None,
-            places: Tensor | None = None,
-            **inputs: Any,
-        ) -> Any:
-            if temperature is None or places is None:
-                return forward(input_ids=input_ids, **inputs)
-            log_probs: Any
-            entropies: Any
-            labels = torch.roll(input_ids, -1, dims=-1) if shift_labels is None else shift_labels
-            with layer.scoring(places, labels.flatten()[places], temperature):
-                scores = layer.read(forward(input_ids=input_ids, **inputs).logits)
-            log_probs, entropies = (
-                score.new_zeros(labels.numel()).index_copy(0, places, score).view(labels.shape)
-                for score in scores
-            )
-            return CausalLMOutputForPPO(log_probs=log_probs, entropy=entropies)
-
-        model.forward = forward_with_scores
-        self.engine_config.use_fused_kernels = True
+        """Let the output layer score labels, before its weights are sharded."""
+        self._layer = OutputLayer(
+            module.get_base_model() if hasattr(module, "peft_config") else module
+        )
         return super()._build_fsdp_module(module)
 
-    def prepare_model_inputs(self, micro_batch: TensorDict) -> tuple[dict[str, Any], Any]:
-        """Return verl's inputs, and the places before sampled tokens; others are not scored."""
-        inputs, others = super().prepare_model_inputs(micro_batch)
-        inputs["places"] = places_to_score(micro_batch, inputs["input_ids"])
-        return inputs, others
+    def score(self, rows: ModelRows, temperature: float) -> tuple[Tensor, ...]:
+        """Return log-probabilities and entropies of sampled tokens, (sampled,)."""
+        with self._layer.scoring(rows.places, rows.labels, temperature):
+            return self._layer.read(self.module(**rows.inputs, use_cache=False).logits)
 
 
 class ValueEngine(_EngineFixes, FSDPEngineWithValueHead):  # type: ignore[misc]
     """A language model whose output layer is replaced by a value head."""
 
     auto_class, kind = AutoModelForTokenClassification, "value_model"
-    new = HEAD_WEIGHTS
+    outputs, new = ("values",), HEAD_WEIGHTS
 
     def _build_module(self) -> Any:
         """Load the backbone, with a new value head and no dropout before it."""
         self.model_config.hf_config.num_labels = 1
         self.model_config.hf_config.classifier_dropout = 0.0
         return super()._build_module()
+
+    def score(self, rows: ModelRows, temperature: float) -> tuple[Tensor, ...]:  # noqa: ARG002
+        """Return values before the sampled tokens, (sampled,)."""
+        values = self.module(**rows.inputs, use_cache=False).logits.flatten()
+        return (values.index_select(0, rows.places).float(),)
 
 
 def _two_rows(token: int) -> TensorDict:

@@ -13,32 +13,25 @@ import transfer_queue as tq
 from tensordict import TensorDict
 from torch import Tensor
 from transfer_queue import KVBatchMeta
-from verl.trainer.ppo.padding_utils import upsample_batch_to_divisible_size
+from verl.trainer.ppo.padding_utils import (
+    SYNTHETIC_PADDING_SEQ_LEN,
+    upsample_batch_to_divisible_size,
+)
 from verl.utils import tensordict_utils
-from verl.utils.metric import AggregationType, Metric
-from verl.workers.utils.padding import no_padding_2_padding
 
+from ragen_starpo.cluster.names import MEAN, TOKENS
+from ragen_starpo.cluster.passes import QUEUED_INPUTS
 from ragen_starpo.cluster.rows import Limit, limit_of, micro_batches
 from ragen_starpo.diagnostics.monitor import AdaptableSettings
 from ragen_starpo.engine.computing import Computing
-from ragen_starpo.engine.worker import Contribution, PolicyLossFunction
+from ragen_starpo.engine.worker import PolicyLossFunction
 from ragen_starpo.iteration import Rollouts
-from ragen_starpo.objective import (
-    OPTIONAL,
-    optional_columns,
-    policy_contribution,
-    value_contribution,
-)
+from ragen_starpo.objective import optional_columns, policy_contribution, value_contribution
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.recipes.sections import LossSettings
 from ragen_starpo.rollout.trajectory import TokenBatch, TokenTrajectory
 
-TOKENS, _MEAN = "tokens", "mean/"
-"""Number of sampled tokens, by which the sums of all ranks and micro-batches are divided."""
 POLICY_COLUMNS = ("advantages", "old_log_probs", "weights")
 CRITIC_COLUMNS = ("old_values", "returns", "weights")
-_INPUTS = ("input_ids", "position_ids", "prompts", "responses", "response_mask", "loss_mask")
-"""Fields of a row that verl's engines read."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +59,9 @@ class Learner:
 
     def __post_init__(self) -> None:
         self.settings = AdaptableSettings.of(self.recipe)
-        self.policy.set_loss_fn(partial(policy_loss, self.recipe.loss))
+        self.policy.set_loss_fn(partial(policy_contribution, self.recipe.loss))
         if self.critic is not None:
-            self.critic.set_loss_fn(partial(critic_loss, self.recipe.loss))
+            self.critic.set_loss_fn(partial(value_contribution, self.recipe.loss))
 
     def log_probs(self, batch: TokenBatch) -> Tensor:
         """Return log-probabilities of sampled tokens under the current policy, 0 elsewhere."""
@@ -98,11 +91,12 @@ class QueuedModels:
         steps: Sequence[Tensor],
     ) -> None:
         self._learner, self._batch = learner, batch
-        longest = int(batch.attention.sum(1).max())
-        self._limit = limit_of(learner.recipe.micro_batch, learner.computing, longest)
+        lengths: list[int] = batch.attention.sum(1).tolist()
+        self._limit = limit_of(learner.recipe.micro_batch, learner.computing, max(lengths))
         self._queued = rollouts.rows
         sizes = [len(batch), *map(len, steps)]
         fillers = max(divide_rows(size, self._learner.ranks, self._limit)[1] for size in sizes)
+        self._lengths = [*lengths, *[SYNTHETIC_PADDING_SEQ_LEN] * fillers]
         if fillers:
             # verl's function knows all fields of a row; it fills up to a multiple.
             self._queued = upsample_batch_to_divisible_size(
@@ -163,7 +157,9 @@ class QueuedModels:
 
     def _infer(self, call: Callable[[KVBatchMeta], Any], name: str, **extra: object) -> Tensor:
         """Return a model's output for all rows, which verl leaves in the queue."""
-        output = call(self._meta(range(len(self._keys)), _INPUTS, compute_loss=False, **extra))
+        output = call(
+            self._meta(range(len(self._keys)), QUEUED_INPUTS, compute_loss=False, **extra)
+        )
         if hasattr(output, "futures"):
             ray.get(output.futures)
         outputs = tq.kv_batch_get(
@@ -174,7 +170,7 @@ class QueuedModels:
     def _train(
         self, rows: Tensor, call: Callable[[KVBatchMeta], Any], columns: Sequence[str]
     ) -> dict[str, float]:
-        meta = self._meta(rows.tolist(), (*_INPUTS, *columns), epochs=1, seed=0)
+        meta = self._meta(rows.tolist(), (*QUEUED_INPUTS, *columns), epochs=1, seed=0)
         meta.extra_info |= {
             "mini_batch_size": len(meta.keys),
             "global_batch_size": len(meta.keys),
@@ -187,19 +183,17 @@ class QueuedModels:
 
     def _meta(self, rows: Sequence[int], fields: Sequence[str], **extra: object) -> KVBatchMeta:
         """Return rows for a call of verl's workers, filled up to equally many per rank."""
-        size, fillers = divide_rows(len(rows), self._learner.ranks, self._limit)
+        ranks = self._learner.ranks
+        size, fillers = divide_rows(len(rows), ranks, self._limit)
         first_filler = len(self._keys)
-        keys = [
-            *(self._keys[row] for row in rows),
-            *self._queued.keys[first_filler : first_filler + fillers],
-        ]
+        all_rows = [*rows, *range(first_filler, first_filler + fillers)]
+        keys = [self._queued.keys[row] for row in deal_rows(all_rows, self._lengths, ranks)]
         return KVBatchMeta(
             partition_id=self._queued.partition_id,
             keys=keys,
             tags=[{} for _ in keys],
             fields=list(fields),
             extra_info={
-                "calculate_entropy": True,
                 "temperature": self._learner.settings.temperature,
                 **self._limit.division(size),
                 **extra,
@@ -242,6 +236,15 @@ def responses_of(trajectories: Sequence[TokenTrajectory]) -> Responses:
     return Responses(tuple((len(row.turns[0].observed), len(row.ids)) for row in rows))
 
 
+def deal_rows(rows: Sequence[int], lengths: Sequence[int], ranks: int) -> list[int]:
+    """Return the rows of all ranks one after the other, each from the longest to the shortest.
+
+    So rows of similar length share a micro-batch, and all ranks have similar work.
+    """
+    ordered = sorted(rows, key=lambda row: -lengths[row])
+    return [row for rank in range(ranks) for row in ordered[rank::ranks]]
+
+
 def divide_rows(rows: int, ranks: int, limit: Limit) -> tuple[int, int]:
     """Return the size of micro-batches, and the number of fillers.
 
@@ -253,67 +256,14 @@ def divide_rows(rows: int, ranks: int, limit: Limit) -> tuple[int, int]:
     return size, ranks * (per_rank + extra) - rows
 
 
-def policy_loss(
-    settings: LossSettings,
-    *,
-    model_output: Mapping[str, Tensor],
-    data: TensorDict,
-    dp_group: object,  # noqa: ARG001 - verl's name
-) -> tuple[Tensor, dict[str, Metric]]:
-    """Return a micro-batch's contribution to the policy loss, and its metrics."""
-    optional = [name for name in OPTIONAL if name in data.keys()]  # noqa: SIM118
-    columns = _columns(data, [*POLICY_COLUMNS, *optional])
-    mask = columns["mask"]
-    log_probs = _align(model_output["log_probs"], data, mask)
-    entropies = _align(model_output["entropy"], data, mask)
-    return _sum_over_ranks(policy_contribution(settings, log_probs, entropies, columns), data, mask)
-
-
-def critic_loss(
-    settings: LossSettings,
-    *,
-    model_output: Mapping[str, Tensor],
-    data: TensorDict,
-    dp_group: object,  # noqa: ARG001 - verl's name
-) -> tuple[Tensor, dict[str, Metric]]:
-    """Return a micro-batch's contribution to the critic loss, and its metrics."""
-    columns = _columns(data, CRITIC_COLUMNS)
-    values = _align(model_output["values"], data, columns["mask"])
-    return _sum_over_ranks(value_contribution(settings, values, columns), data, columns["mask"])
-
-
 def compute_means(metrics: Mapping[str, float | list[float]]) -> dict[str, float]:
     """Return a mini-batch's metrics from verl's sums, as `Policy.update` has them but the rate."""
     tokens = _unpack(metrics[TOKENS])
     return {
-        name.removeprefix(_MEAN): _unpack(value) / tokens
+        name.removeprefix(MEAN): _unpack(value) / tokens
         for name, value in metrics.items()
-        if name.startswith(_MEAN)
+        if name.startswith(MEAN)
     } | {name: _unpack(metrics[name]) for name in ("loss", "grad_norm")}
-
-
-def _columns(data: TensorDict, names: Sequence[str]) -> dict[str, Tensor]:
-    padded = data.select("response_mask", *names).to_padded_tensor()
-    return {"mask": padded["response_mask"], **{name: padded[name] for name in names}}
-
-
-def _align(output: Tensor, data: TensorDict, mask: Tensor) -> Tensor:
-    """Return the engine's output on response tokens, 0 except on sampled ones."""
-    responses: Tensor = no_padding_2_padding(output, data)
-    return responses.where(mask.bool(), 0.0)
-
-
-def _sum_over_ranks(
-    contribution: Contribution, data: TensorDict, mask: Tensor
-) -> tuple[Tensor, dict[str, Metric]]:
-    """Return the loss times the ranks, since FSDP averages their gradients, and its sums."""
-    loss, means = contribution
-    tokens = float(mask.sum())
-    sums = {f"{_MEAN}{name}": float(value) * tokens for name, value in means.items()}
-    metrics = {TOKENS: tokens, **sums}
-    return loss * data["dp_size"], {
-        name: Metric(AggregationType.SUM, total) for name, total in metrics.items()
-    }
 
 
 def _unpack(value: float | list[float]) -> float:

@@ -6,6 +6,8 @@ HF_ENGINE = "hf"
 """The engine that samples with transformers, see `ragen_starpo.cluster.hf_engine`."""
 TRAIN, VAL = "train", "val"
 """verl's partitions of trajectories, and the splits of instances."""
+TOKENS, MEAN = "tokens", "mean/"
+"""Metric of the number of sampled tokens, and prefix of those that are sums over them."""
 
 
 def uid_of(iteration: int, group: int) -> str:

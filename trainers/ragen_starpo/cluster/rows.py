@@ -5,7 +5,7 @@ verl's output at position t is about token t + 1; here, position t is about toke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -15,29 +15,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from ragen_starpo.engine.computing import PLAIN, Computing
-from ragen_starpo.engine.worker import Contribution
 from ragen_starpo.rollout.trajectory import TokenBatch
 
-_COLUMN = "column:"
-_POLICY_OUTPUTS = ("log_probs", "entropy")
-"""Names of a policy's outputs in verl's engine."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a micro-batch without fillers, where `real`, (rows of verl,), is False.
-
-    `mask` is (rows, tokens), 1 on sampled tokens; `columns` have one entry per row, and include
-    it.
-    """
-
-    real: Tensor
-    mask: Tensor
-    columns: Mapping[str, Tensor]
-
-    def align(self, output: Tensor) -> Tensor:
-        """Return verl's jagged output as (rows, tokens), 0 except on sampled tokens."""
-        return align_output(output, self.mask.shape[1])[self.real].where(self.mask.bool(), 0.0)
+COLUMN = "column:"
+"""Prefix of the fields that are columns."""
 
 
 def micro_batches(rows: int, largest: int) -> tuple[int, int]:
@@ -103,57 +84,27 @@ def to_verl(
     ids = functional.pad(batch.ids, (0, 0, 0, extra))
     # verl splits columns with the rows. The values on fillers are never read.
     tensors = {
-        _COLUMN + name: torch.cat([column, column.new_zeros((extra, *column.shape[1:]))])
+        COLUMN + name: torch.cat([column, column.new_zeros((extra, *column.shape[1:]))])
         for name, column in {"mask": batch.mask, **columns}.items()
     }
     return TensorDict(
         {
             "input_ids": _make_jagged([row[:end] for row, end in zip(ids, lengths, strict=True)]),
             "position_ids": _make_jagged([torch.arange(end) for end in lengths]),
-            "loss_mask": tensors[_COLUMN + "mask"],
+            "loss_mask": tensors[COLUMN + "mask"],
             "real": torch.arange(len(ids)) < len(batch),
             **tensors,
             "temperature": NonTensorData(temperature),
-            "calculate_entropy": NonTensorData(True),
             **{name: NonTensorData(value) for name, value in limit.division(size).items()},
         },
         batch_size=[len(ids)],
     )
 
 
-def read_rows(micro_batch: TensorDict) -> Rows:
-    """Return the rows of one of verl's micro-batches, on its device."""
-    real = micro_batch["real"]
-    columns = {
-        name.removeprefix(_COLUMN): micro_batch[name][real]
-        for name in map(str, micro_batch.keys())
-        if name.startswith(_COLUMN)
-    }
-    return Rows(real, columns["mask"], columns)
-
-
-def loss_on_rows(
-    loss_fn: Callable[..., Contribution],
-    names: Sequence[str] = _POLICY_OUTPUTS,
-    processes: int = 1,
-) -> Callable[..., tuple[Tensor, dict[str, float]]]:
-    """Return a loss function with verl's signature, on rows from `to_verl`; it has no metrics.
-
-    `loss_fn` takes the outputs in `names` and the columns of the same rows. verl averages the
-    gradients of training processes, while contributions add up, so the loss is multiplied by
-    their number.
-    """
-
-    def loss(
-        model_output: Mapping[str, Tensor],
-        data: TensorDict,
-        dp_group: object,  # noqa: ARG001 - verl's name
-    ) -> tuple[Tensor, dict[str, float]]:
-        micro_batch = read_rows(data)
-        outputs = [micro_batch.align(model_output[name]) for name in names]
-        return loss_fn(*outputs, micro_batch.columns)[0] * processes, {}
-
-    return loss
+def align_rows(output: Tensor, rows: TensorDict) -> Tensor:
+    """Return verl's jagged output as (rows, tokens) of `to_verl`, 0 except on sampled tokens."""
+    mask = rows[COLUMN + "mask"]
+    return align_output(output, mask.shape[1]).where(mask.bool(), 0.0)[rows["real"]]
 
 
 def align_output(output: Tensor, width: int) -> Tensor:
@@ -167,29 +118,6 @@ def align_output(output: Tensor, width: int) -> Tensor:
     values = output.values()
     padded = values.new_zeros(inside.shape).masked_scatter(inside, values)
     return functional.pad(padded[:, :-1], (1, 0))
-
-
-def places_to_score(micro_batch: TensorDict, inputs: Tensor) -> Tensor:
-    """Return the flat positions in a model's inputs that sampled tokens follow.
-
-    Args:
-        micro_batch: Rows whose `loss_mask` is 1 on sampled tokens. With `prompts` it begins after
-            these, as in verl's queue; else with the row.
-        inputs: The rows as the model reads them, padded or as one packed row.
-    """
-    ids, mask = micro_batch["input_ids"], micro_batch["loss_mask"]
-    rows, tokens = (mask.to_padded_tensor(0) if mask.is_nested else mask).nonzero(as_tuple=True)
-    if "prompts" in micro_batch.keys():  # noqa: SIM118 - iterating a TensorDict gives its rows
-        prompts = micro_batch["prompts"]
-        tokens = tokens + (
-            prompts.offsets().diff()[rows] if prompts.is_nested else prompts.shape[1]
-        )
-    starts = ids.offsets()[:-1]
-    if len(inputs) == len(starts) > 1:
-        starts = torch.arange(len(starts), device=starts.device) * inputs.shape[1]
-    # Nothing predicts a row's first token.
-    places: Tensor = starts[rows] + tokens - 1
-    return places[tokens > 0]
 
 
 def _make_jagged(rows: list[Tensor]) -> Tensor:

@@ -22,7 +22,7 @@ from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 from ragen_envs.core.folders import replacing_folder
 from ragen_starpo.cluster.engines import compute_gradient_norm, compute_outputs
 from ragen_starpo.cluster.names import HF_ENGINE
-from ragen_starpo.cluster.rows import loss_on_rows, read_rows, to_verl
+from ragen_starpo.cluster.rows import align_rows, to_verl
 from ragen_starpo.engine.adapters import merged_weights
 from ragen_starpo.engine.computing import Computing
 from ragen_starpo.engine.folders import write_model
@@ -83,7 +83,7 @@ class PolicyWorker(ActorRolloutRefWorker):
     ) -> Tensor:
         """Return log-probabilities of this rank's part of the batch; 0 on unsampled tokens."""
         data = _select_rows(batch, {}, micro_batch, temperature, computing)
-        return read_rows(data).align(compute_outputs(self.actor, data)["log_probs"])
+        return align_rows(compute_outputs(self.actor, data)["log_probs"], data)
 
     @_on_all_ranks
     def gradient_norm(
@@ -97,8 +97,7 @@ class PolicyWorker(ActorRolloutRefWorker):
     ) -> float:
         """Return the norm of a loss's gradient over all ranks' rows, without taking a step."""
         data = _select_rows(batch, columns, micro_batch, temperature, computing)
-        loss = loss_on_rows(loss_fn, processes=torch.distributed.get_world_size())
-        return compute_gradient_norm(self.actor, data, loss)
+        return compute_gradient_norm(self.actor, data, loss_fn)
 
     @property
     def _module(self) -> Any:
