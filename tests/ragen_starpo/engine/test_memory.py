@@ -197,6 +197,10 @@ def test_a_local_run_keeps_reference_and_copies(folder):
     assert half.kept == {**found.kept, "sampling model": found.kept["sampling model"] // 2}
     assert half.phases["rollouts"] == rows * (columns * model.cache // 2 + 20 * 2048)
     assert half.phases["validation"] == found.phases["validation"]  # of the folder, in float32
+    longer = read_recipe("small", [*overrides, "rollouts.context=1100"])
+    for device, columns in (("cpu", 1280), ("cuda", 1536)):
+        found = estimate_memory(longer, folder("26M"), Placement(device))
+        assert found.phases["rollouts"] == rows * (columns * model.cache + 20 * 2048)
     by_tokens = read_recipe("small", [*overrides, "micro_batch_tokens=2500"])
     found = estimate_memory(by_tokens, folder("26M"), Placement("cpu"))
     assert found.micro_batch == (4, 625)

@@ -25,7 +25,7 @@ LOG = logging.getLogger("ragen_starpo.memory")
 _PROMPT, _OBSERVATION = 400, 100
 """Assumed tokens of a first prompt, and of each further observation."""
 _COLUMNS = 256
-"""Keys and values grow by this many tokens."""
+"""Keys and values grow by this many tokens; on a GPU the steps double, so that shapes recur."""
 _FAILURES = (
     *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, OSError),
     *(RuntimeError, TypeError, ValueError),
@@ -218,7 +218,13 @@ def _rollouts(
     if placement.engine == "vllm":
         return {"vLLM": vllm_memory(recipe, placement, policy, rows * longest)}
     scale = _sampling_scale(recipe, placement)
-    cache, logits = -(-longest // _COLUMNS) * _COLUMNS * policy.cache, 5 * policy.logits
+    columns = -(-longest // _COLUMNS) * _COLUMNS
+    if placement.device == "cuda":
+        from ragen_bench.models.hf.decoding import round_up
+
+        columns = round_up(longest, _COLUMNS)
+    # The sampler's probabilities have 64 bits.
+    cache, logits = columns * policy.cache, 5 * policy.logits
     phases = {"rollouts": rows * (cache // scale + logits)}
     if is_local:
         phases["transfer"] = policy.state
