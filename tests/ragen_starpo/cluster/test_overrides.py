@@ -11,7 +11,8 @@ from verl.utils.config import omega_conf_to_dataclass
 from verl.workers.config import FSDPEngineConfig
 
 from ragen_bench.errors import UserError
-from ragen_starpo.cluster.verl_config import USERS, decided_by, player_count, verl_config
+from ragen_starpo.cluster.placement import count_players
+from ragen_starpo.cluster.verl_config import USERS, decided_by, verl_config
 from ragen_starpo.engine.attention import ATTENTION
 from ragen_starpo.recipes.recipe import recipe_of
 
@@ -153,7 +154,7 @@ def test_as_many_agent_loops_as_are_of_use(small, instances, samples, cores, nod
         "cluster": {"nodes": nodes},
     }
     recipe = recipe_of({**SETTINGS, "model": str(small), **changed}, "a test")
-    assert player_count(recipe, cores) == count
+    assert count_players(recipe, cores) == count
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
-"""Where the models of a run are, and whether their memory suffices; verl is not imported."""
+"""Where the models of a run are, how many processes play, and what fits into memory.
+
+verl is not imported.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,6 +18,12 @@ from ragen_starpo.engine.computing import Device
 from ragen_starpo.engine.device_memory import find_gpus, host_memory
 from ragen_starpo.engine.memory import Placement, check_memory
 from ragen_starpo.recipes.recipe import Recipe, recipe_of
+from ragen_starpo.rollout.episodes import count_concurrent
+
+_EPISODES_A_PLAYER, _CORES_A_PLAYER = 128, 4
+"""Concurrent episodes that one process plays without slowing them, and cores for each process."""
+_REQUESTS = 1024
+"""Largest default of the requests that one engine answers at once."""
 
 
 def place_models(
@@ -61,3 +71,18 @@ def fit_to_memory(config: DictConfig) -> JsonObject:
         for engine in (verl.actor.fsdp_config, config.critic.fsdp):
             engine.reshard_after_forward = False
     return record
+
+
+def count_players(recipe: Recipe, cores: int) -> int:
+    """Return the number of processes that play episodes, on nodes of so many cores."""
+    groups, nodes = recipe.rollouts.instances, recipe.cluster.nodes
+    useful = math.ceil(groups * recipe.rollouts.samples / _EPISODES_A_PLAYER)
+    # A group is played by one process.
+    return max(1, min(useful, groups, nodes * (cores // _CORES_A_PLAYER)))
+
+
+def count_requests(recipe: Recipe) -> int:
+    """Return the number of requests with which one engine answers all its episodes at once."""
+    cluster = recipe.cluster
+    engines = cluster.nodes * cluster.processes // cluster.tensor_parallel
+    return min(_REQUESTS, math.ceil(count_concurrent(recipe) / engines))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,9 +16,9 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_starpo.cluster.names import HF_ENGINE
+from ragen_starpo.cluster.placement import count_players, count_requests
 from ragen_starpo.engine.computing import Device, computing_of
 from ragen_starpo.recipes.recipe import Recipe
-from ragen_starpo.rollout.episodes import count_concurrent
 
 _STRATEGY = "fsdp2"
 _ROUTER = "router.yaml"
@@ -27,10 +26,6 @@ _ROLLOUT, _ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 _MODEL, _REF = "actor_rollout_ref.model", "actor_rollout_ref.ref"
 _VLLM = f"{_ROLLOUT}.engine_kwargs.vllm"
 _STORAGE = "transfer_queue.backend.SimpleStorage.num_data_storage_units"
-_EPISODES_A_PLAYER, _CORES_A_PLAYER = 128, 4
-"""Concurrent episodes that one process plays without slowing them, and cores for each process."""
-_REQUESTS = 1024
-"""Largest default of the requests that one engine answers at once."""
 USERS = (
     *(f"trainer.{name}" for name in ("logger", "project_name", "experiment_name")),
     *(f"{_ROLLOUT}.{name}" for name in ("max_num_seqs", "agent.num_workers")),
@@ -216,21 +211,6 @@ def _rollout_settings(recipe: Recipe) -> dict[str, object]:
     }
 
 
-def player_count(recipe: Recipe, cores: int) -> int:
-    """Return the number of processes that play episodes, on nodes of so many cores."""
-    groups, nodes = recipe.rollouts.instances, recipe.cluster.nodes
-    useful = math.ceil(groups * recipe.rollouts.samples / _EPISODES_A_PLAYER)
-    # A group is played by one process.
-    return max(1, min(useful, groups, nodes * (cores // _CORES_A_PLAYER)))
-
-
-def _count_requests(recipe: Recipe) -> int:
-    """Return the number of requests with which one engine answers all its episodes at once."""
-    cluster = recipe.cluster
-    engines = cluster.nodes * cluster.processes // cluster.tensor_parallel
-    return min(_REQUESTS, math.ceil(count_concurrent(recipe) / engines))
-
-
 def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[str]:
     """Return defaults that differ from verl's, as hydra overrides that users may change."""
     # On one GPU vLLM's engine holds the model itself: another process would import all of it first.
@@ -242,8 +222,8 @@ def _default_overrides(recipe: Recipe, device: Device, attention: str) -> list[s
         # No reward is computed outside the environment.
         "reward.num_workers=0",
         # As few processes as are of use, since each imports PyTorch before it works.
-        f"{_ROLLOUT}.agent.num_workers={player_count(recipe, os.cpu_count() or 1)}",
-        f"{_ROLLOUT}.max_num_seqs={_count_requests(recipe)}",
+        f"{_ROLLOUT}.agent.num_workers={count_players(recipe, os.cpu_count() or 1)}",
+        f"{_ROLLOUT}.max_num_seqs={count_requests(recipe)}",
         f"{_STORAGE}=1",
         # verl leaves out what is null.
         f"+{_VLLM}.attention_backend=null",
