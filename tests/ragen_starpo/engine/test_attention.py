@@ -1,5 +1,7 @@
 """The attention of right-padded rows against transformers' own with a mask of the padding."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from torch.nn import functional
@@ -91,6 +93,8 @@ def test_no_mask_is_made_and_nothing_is_read_from_the_device(monkeypatch):
     assert masks == [(None, True)] * 2
 
 
-def test_only_float32_on_a_gpu_needs_equal_heads():
-    for device, dtype in (("cpu", torch.float32), ("meta", torch.float32)):
-        assert not attention._needs_equal_heads(torch.empty(1, device=device, dtype=dtype))
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_only_float32_on_a_gpu_needs_equal_heads(device, dtype):
+    query = SimpleNamespace(device=torch.device(device), dtype=dtype)
+    assert attention._needs_equal_heads(query) == (device == "cuda" and dtype == torch.float32)
