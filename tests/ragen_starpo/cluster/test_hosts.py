@@ -196,7 +196,7 @@ def test_vllm_starts_beside_its_training_process(small, monkeypatch, memory, fit
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
     vllm_replica.launch_early(config, fitting)
     if early:
-        vllm_replica._LAUNCHED[0].result()
+        vllm_replica._LAUNCHED[0].result(60)
     begun = ["begin", "get_master_address", "launch_server", "get_server_address"]
     assert [name for name, _ in server.calls] == (begun if early else [])
 
@@ -229,9 +229,10 @@ def test_an_error_elsewhere_does_not_wait_for_vllm():
 
     future = vllm_replica.in_background(launch())
     assert waiting.wait(60)
-    [thread] = [one for one in threading.enumerate() if one.name == vllm_replica.LAUNCH]
-    assert thread.daemon
+    threads = [one for one in threading.enumerate() if one.name == vllm_replica.LAUNCH]
+    assert threads
+    assert all(thread.daemon for thread in threads)
     assert not future.done()
     over.set()
     with pytest.raises(OSError, match="gone"):
-        future.result()
+        future.result(60)

@@ -160,12 +160,11 @@ def test_as_many_agent_loops_as_are_of_use(small, instances, samples, cores, nod
 @pytest.mark.parametrize(
     ("rollouts", "cluster", "requests"),
     [
-        ((64, 16), {}, 1024),
-        ((64, 32), {}, 1024),
+        ((64, 16), {}, 256),
         ((64, 16), {"processes": 8}, 128),
-        ((65, 16), {"processes": 4, "tensor_parallel": 2, "nodes": 2}, 260),
-        ((2, 2), {}, 4),
-        ((2, 2), {"validation": 30}, 60),
+        ((65, 16), {"processes": 4, "tensor_parallel": 2, "nodes": 2}, 256),
+        ((2, 2), {}, 16),
+        ((2, 2), {"validation": 30}, 64),
     ],
 )
 def test_engines_answer_all_episodes_at_once_up_to_a_limit(small, rollouts, cluster, requests):

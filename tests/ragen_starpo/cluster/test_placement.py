@@ -1,4 +1,4 @@
-"""What verl computes again, and gathers again, follows from the estimate of memory."""
+"""What verl computes again, and how much an engine answers at once."""
 
 import json
 
@@ -21,7 +21,7 @@ POLICY, CRITIC = (
 
 @pytest.fixture
 def fitted(small, monkeypatch):
-    """Returns the settings of policy and critic: recomputes, and gathers again; and the record."""
+    """Returns whether policy and critic compute activations again, and the record."""
 
     def fit(*overrides, **cluster):
         gpu = Gpu(79 * GIB, 80 * GIB, 9.0)
@@ -35,25 +35,39 @@ def fitted(small, monkeypatch):
         record = placement.fit_to_memory(config)
         verl, critic = config.actor_rollout_ref, config.critic
         recomputes = [one.enable_gradient_checkpointing for one in (verl.model, critic.model)]
-        engines = verl.actor.fsdp_config, critic.fsdp
-        return recomputes, [engine.reshard_after_forward for engine in engines], record
+        return recomputes, record
 
     return fit
 
 
-def test_a_model_with_room_keeps_its_activations_and_weights(fitted):
-    recomputes, gathers, record = fitted()
-    assert recomputes == gathers == [False, False]
+def test_a_model_with_room_keeps_its_activations(fitted):
+    recomputes, record = fitted()
+    assert recomputes == [False, False]
     assert 30 * GIB < record["cache"] < 40 * GIB
-    assert fitted(processes=2)[:2] == ([False, False], [True, True])
+    assert fitted(processes=2)[0] == [False, False]
 
 
-def test_what_users_set_stays(fitted):
-    assert fitted(f"{POLICY}=true", f"{CRITIC}=true")[:2] == ([True, True], [True, True])
-    assert fitted(f"{CRITIC}=true")[:2] == ([False, True], [False, False])
+def test_what_users_set_stays_and_says_nothing_of_the_other_model(fitted):
+    assert fitted(f"{POLICY}=true", f"{CRITIC}=true")[0] == [True, True]
+    assert fitted(f"{CRITIC}=true")[0] == [False, True]
+    assert fitted(f"{POLICY}=false")[0] == [False, True]
 
 
 def test_without_an_estimate_activations_are_computed_again(fitted, monkeypatch):
     monkeypatch.setattr(placement, "check_memory", lambda *_: {"error": "unknown"})
-    assert fitted()[:2] == ([True, True], [True, True])
-    assert fitted(f"{POLICY}=false")[0] == [False, False]
+    assert fitted()[0] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("engine", "processes", "requests"),
+    [("vllm", 1, 512), ("vllm", 8, 384), ("vllm", 64, 48), ("hf", 1, 256), ("hf", 64, 48)],
+)
+def test_vllm_answers_more_at_once_than_hf(engine, processes, requests):
+    changed = {
+        "model": "m",
+        "rollouts": {**SETTINGS["rollouts"], "instances": 1024, "samples": 3},
+        "cluster": {"engine": engine, "device": "gpu", "processes": processes},
+        "validation": {"every": 0},
+    }
+    recipe = recipe_of({**SETTINGS, **changed}, "a test")
+    assert placement.count_requests(recipe) == requests

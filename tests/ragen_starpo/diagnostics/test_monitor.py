@@ -309,7 +309,7 @@ def test_figures_that_are_missing_or_no_numbers():
         ({"temperature_limit": 0}, "temperature_limit: is above 0 and finite, got 0.0"),
         ({"action": "adapt", "temperature_limit": 1}, "adapt has nothing to change; raise"),
         ({"action": "adapt", "temperature_factor": 1}, "adapt has nothing to change; raise"),
-        ({"refills": 2}, "monitor.refills: none does not change the rollouts; set monitor.action"),
+        ({"refills": 2}, "monitor.refills: it has no effect with monitor.action=none; set"),
         ({"refills": -1}, "monitor.refills: is at least 0, got -1"),
         ({"windw": 1}, "monitor.windw: there is no such setting; did you mean monitor.window?"),
     ],

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import transfer_queue as tq
 from omegaconf import DictConfig
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import ActorUnavailableError, RayActorError, RayTaskError
 from torch import Tensor
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 from verl.utils.tensordict_utils import list_of_dict_to_tensordict
@@ -158,7 +158,8 @@ class Player:
 
 def _ends_run(error: Exception) -> bool:
     """Return whether an error is one of a full memory, or of an engine that has ended."""
-    return isinstance(error, RayActorError) or find_advice(error) is not None
+    is_dead = isinstance(error, RayActorError) and not isinstance(error, ActorUnavailableError)
+    return is_dead or find_advice(error) is not None
 
 
 def _sampling_parameters(sampling: Sampling, temperature: float) -> dict[str, object]:

@@ -22,8 +22,11 @@ from ragen_starpo.rollout.episodes import count_concurrent
 
 _EPISODES_A_PLAYER, _CORES_A_PLAYER = 128, 4
 """Concurrent episodes that one process plays without slowing them, and cores for each process."""
-_REQUESTS = 1024
-"""Largest default of the requests that one engine answers at once."""
+_REQUESTS = {"vllm": 512, "hf": 256}
+"""Largest default of the requests that one engine answers at once. vLLM keeps some 28 bytes a logit
+for each, and `hf` a row of keys and values."""
+_ROUND = 16
+"""Players choose engines by themselves, so one may get some more requests than another."""
 
 
 def place_models(
@@ -63,13 +66,11 @@ def fit_to_memory(config: DictConfig) -> JsonObject:
     recipe, placement = recipe_of(json.loads(config.ragen.recipe), "the run"), place["placement"]
     placement = Placement(**placement)
     record = check_memory(recipe, Path(verl.model.path), placement, place["available"])
-    recomputes = record.get("recomputes", placement.recomputes is not False)
+    # The estimate has chosen for both models, or what the user set for the policy was given.
+    recomputes = placement.recomputes is not None or record.get("recomputes", True)
     for model in (verl.model, config.critic.model):
         if model.enable_gradient_checkpointing is None:
             model.enable_gradient_checkpointing = recomputes
-    if placement.keeps_gathered(recomputes):
-        for engine in (verl.actor.fsdp_config, config.critic.fsdp):
-            engine.reshard_after_forward = False
     return record
 
 
@@ -85,4 +86,5 @@ def count_requests(recipe: Recipe) -> int:
     """Return the number of requests with which one engine answers all its episodes at once."""
     cluster = recipe.cluster
     engines = cluster.nodes * cluster.processes // cluster.tensor_parallel
-    return min(_REQUESTS, math.ceil(count_concurrent(recipe) / engines))
+    each = math.ceil(count_concurrent(recipe) / engines / _ROUND) * _ROUND
+    return min(_REQUESTS[cluster.engine], each)

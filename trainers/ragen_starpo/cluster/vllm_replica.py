@@ -95,7 +95,7 @@ def in_background(launching: Coroutine[Any, Any, T]) -> Future[T]:
     def run() -> None:
         try:
             future.set_result(asyncio.run(launching))
-        except Exception as error:  # noqa: BLE001 - raised where the result is awaited
+        except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
             future.set_exception(error)
 
     Thread(target=run, name=LAUNCH, daemon=True).start()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,7 +19,9 @@ from ragen_starpo.recipes.recipe import Recipe
 from ragen_starpo.rollout.episodes import count_concurrent, training_env
 
 if TYPE_CHECKING:
+    from ragen_starpo.engine.adapters import Kind
     from ragen_starpo.engine.model_memory import ModelMemory
+    from ragen_starpo.recipes.run_sections import LoraSettings
 
 LOG = logging.getLogger("ragen_starpo.memory")
 _PROMPT, _OBSERVATION = 400, 100
@@ -59,11 +61,6 @@ class Placement:
     requests: int | None = None  # that an engine answers at once; None for all
     cache: int | None = None  # bytes of vLLM's cache; None for what its fraction of the GPU leaves
 
-    def keeps_gathered(self, recomputes: bool) -> bool:
-        """Return whether verl keeps the weights that it gathered for a forward pass."""
-        is_alone = self.ranks == 1 and self.device == "cuda" and self.engine != "local"
-        return is_alone and not recomputes
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -73,6 +70,7 @@ class Estimate:
         micro_batch: Rows and tokens per row of a micro-batch of the longest trajectories.
         cache: Bytes of vLLM's cache by which it takes its fraction of the GPU; None if they are
             not known, or the GPU has no room for it next to all models.
+        measured: Whether activations are known, which some architectures do not show.
     """
 
     kept: Mapping[str, int]  # weights and optimisers by model, and what else is always there
@@ -81,6 +79,7 @@ class Estimate:
     micro_batch: tuple[int, int]
     recomputes: bool = False
     cache: int | None = None
+    measured: bool = True
 
     @property
     def total(self) -> int:
@@ -99,19 +98,16 @@ def estimate_memory(
     lengths. CUDA's context, about half a GiB for each process, is not counted.
     """
     # Imports transformers' models, which takes seconds.
-    from ragen_starpo.engine.model_memory import measure_model, read_context
+    from ragen_starpo.engine.model_memory import has_windows, read_context
 
     check_folder(model_dir)
     device, ranks, here = placement.device, placement.ranks, placement.here
     context = recipe.rollouts.context or read_context(model_dir)
     longest = _count_tokens(recipe, context)
+    whole = longest if context is None or has_windows(model_dir) else context
     shape = _micro_batch(recipe, longest, ranks)
-    dtype = recipe.cluster.dtype
-    policy = measure_model("language_model", model_dir, recipe.lora, dtype, shape, device)
-    models = {"policy": policy}
-    if recipe.has_critic:
-        lora = recipe.critic_lora
-        models["critic"] = measure_model("value_model", model_dir, lora, dtype, shape, device)
+    models = _measure_models(recipe, model_dir, shape, device)
+    policy = models["policy"]
     kept = {n: (one.weights + 2 * one.trained) * here // ranks for n, one in models.items()}
     is_local = placement.engine == "local"
     # verl leaves a reference on the host, and with adapters it is the model without them.
@@ -127,32 +123,51 @@ def estimate_memory(
     certain = sum(kept.values()) + max(gradients, phases.get("vLLM", 0))
     cache = None
     if placement.engine == "vllm":
-        cache = fit_cache(recipe, placement, policy, context or longest, shape)
+        cache = fit_cache(recipe, placement, policy, whole, shape)
         if available is not None and sum(kept.values()) + phases.get("vLLM", 0) > available:
             cache = None  # vLLM would find too little memory while the models load
     if recipe.cluster.ahead and engine in phases:
         kept[engine] = phases.pop(engine)
     if device == "cpu" and not is_local:
         kept["processes"] = _PROCESSES + _A_RANK * here
+    room = 0 if available is None else int(_SURE * available) - sum(kept.values())
     recomputes = placement.recomputes
     if recomputes is None:
-        room = 0 if available is None else int(_SURE * available) - sum(kept.values())
-        recomputes = _update(models.values(), placement, recomputes=False) * here > room
+        recomputes = not _keeps_activations(models.values(), placement, room)
+    measured = all(one.saved for one in models.values())
     phases = {"update": _update(models.values(), placement, recomputes=recomputes) * here, **phases}
-    return Estimate(kept, phases, certain, shape, recomputes, cache)
+    return Estimate(kept, phases, certain, shape, recomputes, cache, measured)
+
+
+def _measure_models(
+    recipe: Recipe, model_dir: Path, shape: tuple[int, int], device: Device
+) -> dict[str, ModelMemory]:
+    """Return the memory of the policy, and of the critic if there is one, by name."""
+    from ragen_starpo.engine.model_memory import measure_model
+
+    kinds: dict[str, tuple[Kind, LoraSettings | None]] = {"policy": ("language_model", recipe.lora)}
+    if recipe.has_critic:
+        kinds["critic"] = "value_model", recipe.critic_lora
+    return {
+        name: measure_model(kind, model_dir, lora, recipe.cluster.dtype, shape, device)
+        for name, (kind, lora) in kinds.items()
+    }
+
+
+def _keeps_activations(models: Collection[ModelMemory], placement: Placement, room: int) -> bool:
+    """Return whether an update that keeps all activations is known to have room."""
+    needed = _update(models, placement, recomputes=False) * placement.here
+    return all(one.saved for one in models) and needed <= room
 
 
 def _update(models: Iterable[ModelMemory], placement: Placement, *, recomputes: bool) -> int:
     """Return the peak of a micro-batch in one training process."""
-
-    def gathered(one: ModelMemory) -> int:
-        if placement.engine == "local":
-            return one.rounded
-        # verl gathers the weights of a layer at a time, or keeps all of a single process.
-        return one.gathered + (one.rounded or one.weights) * placement.keeps_gathered(recomputes)
-
+    is_local = placement.engine == "local"
     return max(
-        one.trained // placement.ranks + one.update(recomputes=recomputes) + gathered(one)
+        one.trained // placement.ranks
+        + one.update(recomputes=recomputes)
+        # verl gathers the weights of a layer at a time.
+        + (one.rounded if is_local else one.gathered)
         for one in models
     )
 
@@ -181,7 +196,9 @@ def check_memory(
 def has_room_for_cache(record: JsonObject) -> bool:
     """Return whether the memory of rollouts may stay during updates, by the record of a run."""
     available = record.get("available")
-    return available is not None and record["total"] + record["phases"]["rollouts"] <= available
+    if available is None or not record["measured"]:
+        return False
+    return bool(record["total"] + record["phases"]["rollouts"] <= available)
 
 
 def _report(recipe: Recipe, estimate: Estimate, placement: Placement, available: int) -> None:

@@ -78,6 +78,13 @@ def read_context(model_dir: Path) -> int | None:
     return context
 
 
+def has_windows(model_dir: Path) -> bool:
+    """Return whether some layers of a model read the latest tokens alone."""
+    config = AutoConfig.from_pretrained(model_dir).get_text_config(decoder=True)
+    layers = getattr(config, "layer_types", None) or ()
+    return any("sliding" in kind or "chunked" in kind for kind in layers)
+
+
 def measure_model(
     kind: Kind,
     model_dir: Path,

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from ragen_starpo.engine.memory import Placement
     from ragen_starpo.engine.model_memory import ModelMemory
 
-_BESIDE, _BATCH = 2 * GIB, 8192
+_OVERHEAD, _BATCH = 2 * GIB, 8192
 """Assumed memory of its context and graphs, and its largest batch in tokens, verl's default."""
+_A_LOGIT = 28
+"""Assumed bytes of a logit while vLLM samples: its profile sorts the logits of all requests."""
 
 
 def vllm_memory(recipe: Recipe, placement: Placement, policy: ModelMemory, tokens: int) -> int:
@@ -36,7 +38,7 @@ def fit_cache(
     """Return the bytes of a cache by which vLLM takes its fraction of the GPU; None if unknown.
 
     `shape` is the micro-batch that `policy` was measured with. UserError if the cache has no room
-    for a trajectory of the whole context, which vLLM refuses only when it has started.
+    for a trajectory of `context` tokens, which vLLM refuses only when it has started.
     """
     memory, parts = recipe.cluster.memory, _divisor(recipe)
     weights, trajectory = policy.base // parts, context * policy.cache // parts
@@ -58,8 +60,8 @@ def fit_cache(
             "lower rollouts.context, or choose a smaller model"
         )
     passes = policy.layer * _BATCH // (shape[0] * shape[1])
-    drawn = 4 * policy.logits * (placement.requests or 0)
-    cache = room - _BESIDE - passes - drawn
+    drawn = _A_LOGIT * policy.logits // 4 * (placement.requests or 0)
+    cache = room - _OVERHEAD - passes - drawn
     return cache if policy.saved and cache > trajectory else None
 
 

@@ -16,8 +16,8 @@ _SMALLER = (
     "with lora.rank"
 )
 _ROLLOUTS = (
-    "begin another run with lower rollouts.instances, rollouts.samples or rollouts.max_tokens, or "
-    "lower cluster.memory if vLLM samples"
+    "begin another run with lower rollouts.instances, rollouts.samples or rollouts.max_tokens; "
+    "with verl lower actor_rollout_ref.rollout.max_num_seqs, or cluster.memory if vLLM samples"
 )
 _ENGINE = (
     "lower cluster.memory if the policy needs the GPU's memory, or raise it or lower "
@@ -61,7 +61,9 @@ def explain_memory(run: Path) -> Iterator[None]:
         if found is None:
             raise
         problem, advice = found
-        if advice == _SMALLER and "in rollouts" in getattr(error, "__notes__", ()):
+        notes = getattr(error, "__notes__", ())
+        # `waiting` is the phase of rollouts that are played ahead.
+        if advice == _SMALLER and ("in rollouts" in notes or "in waiting" in notes):
             advice = _ROLLOUTS
         done = iterations_done(run)
         kept = f"the checkpoint of iteration {done} is kept" if done else "no checkpoint"

@@ -19,7 +19,8 @@ from ragen_starpo.recipes.run_sections import ValidationSettings
 
 _SLOTS = 64
 _SMALLER = (
-    "begin another run with fewer validation.instances, or validation.every=0; checkpoints are kept"
+    f"begin another run with validation.every=0, or fewer than {_SLOTS} episodes of a validation "
+    "(validation.instances); checkpoints are kept"
 )
 
 

@@ -175,7 +175,7 @@ def _check_monitor(recipe: Recipe) -> Iterator[str]:
         )
     if monitor.action != "adapt" and monitor.refills:
         yield (
-            f"monitor.refills: {monitor.action} does not change the rollouts; set "
+            f"monitor.refills: it has no effect with monitor.action={monitor.action}; set "
             "monitor.action=adapt, or monitor.refills=0"
         )
 

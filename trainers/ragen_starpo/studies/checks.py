@@ -25,7 +25,7 @@ from ragen_starpo.studies.definition import (
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 PAGE = "findings"
-"""The page of all studies, whose files stand beside the plans of studies."""
+"""The page of all studies, whose files are next to the plans of studies."""
 _FRACTIONS = ("success", "clip_fraction", "covariance_fraction", "kept", "void")
 """Curves that are from 0 to 1."""
 
