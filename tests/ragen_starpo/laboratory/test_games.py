@@ -15,7 +15,8 @@ from ragen_starpo.laboratory.games.boards import JOINED, MOVE, BoardGame
 from ragen_starpo.laboratory.games.game import CLOSE, END, OPEN, PAD
 from ragen_starpo.laboratory.games.lake import LakeGame
 from ragen_starpo.laboratory.games.sokoban import SokobanGame
-from ragen_starpo.studies.definition import GAMES, Task, list_studies, read_study
+from ragen_starpo.laboratory.run import TEST, TRAIN
+from ragen_starpo.studies.definition import FEW_BOARDS, GAMES, Task, list_studies, read_study
 
 BATCH = 40
 BOARDS = [
@@ -173,18 +174,6 @@ def test_a_slip_has_its_chance(chance):
 @pytest.mark.parametrize(
     "task", [Task(name, sizes[0]) for name, sizes in GAMES.items()], ids=lambda task: task.game
 )
-def test_held_out_instances_are_not_trained_on(task):
-    game = find_game(task)
-    trained = game.load(300)
-    held_out = game.load_held_out(64)
-    assert len(held_out) == 64
-    known = {tuple(board.flatten().tolist()) for board in trained}
-    assert not known & {tuple(board.flatten().tolist()) for board in held_out}
-
-
-@pytest.mark.parametrize(
-    "task", [Task(name, sizes[0]) for name, sizes in GAMES.items()], ids=lambda task: task.game
-)
 def test_a_player_of_more_skill_wins_more(task):
     game = find_game(task)
     boards = game.load(200)
@@ -222,3 +211,15 @@ def test_the_actions_of_an_answer_leave_the_levels_of_sokoban_as_they_are():
     few, many = (find_game(Task("sokoban", 6, actions_per_turn=most)) for most in (1, 7))
     assert few.budget.max_actions_per_turn == 1
     assert few.load(20).equal(many.load(20))
+
+
+@pytest.mark.parametrize(("game", "size"), [(game, size) for game in GAMES for size in GAMES[game]])
+def test_held_out_boards_are_many_and_not_trained_on(game, size):
+    found = find_game(Task(game, size))
+    trained, held_out = (
+        set(map(tuple, boards.flatten(1).tolist()))
+        for boards in (found.load(TRAIN), found.load_held_out(TEST))
+    )
+    assert not trained & held_out
+    count = FEW_BOARDS.get((game, size))
+    assert len(held_out) >= 300 if count is None else len(held_out) == count

@@ -182,3 +182,17 @@ def test_a_study_has_claims_and_not_the_name_of_the_page(tmp_path):
     (tmp_path / "findings.toml").write_text(GOOD)
     with pytest.raises(UserError, match="findings is that of the page; give the file another"):
         read_study(str(tmp_path / "findings.toml"))
+
+
+def test_a_game_with_few_held_out_boards_is_not_tested_on_them(tmp_path):
+    text = GOOD.replace('"lake"\nsize = 3', '"sokoban"\nsize = 5').replace(
+        ", task = {slip = 0.2}", ""
+    )
+    assert read(tmp_path, text).task.title == "Sokoban 5x5"
+    said = "claim 1: sokoban 5x5 has 8 held-out boards, too few for gain; use last, or a larger"
+    with pytest.raises(UserError, match=said):
+        read(tmp_path, text.replace('"mean"', '"gain"'))
+    text = text.replace("size = 5", 'size = 6\ntest = "5x5"')
+    with pytest.raises(UserError, match="has 8 held-out boards, too few for test"):
+        read(tmp_path, text.replace('"mean"', '"test"'))
+    read(tmp_path, text.replace('"mean"', '"test"').replace('test = "5x5"', ""))

@@ -35,6 +35,10 @@ GAMES: dict[str, tuple[int, ...]] = {
     "mastermind": (0,),
 }
 """The laboratory's games with the sides of their boards; 0 where there is no board."""
+FEW_BOARDS = {("sokoban", 5): 8}
+"""Distinct held-out boards of the games that have fewer than 300."""
+HELD_OUT = ("test", "gain")
+"""The metrics that are measured on held-out boards."""
 _TITLES = {
     "lake": "FrozenLake",
     "sokoban": "Sokoban",
