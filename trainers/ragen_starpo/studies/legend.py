@@ -7,7 +7,7 @@ from statistics import fmean
 
 from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import Markdown, link, make_table
-from ragen_starpo.studies.definition import Task
+from ragen_starpo.studies.definition import FEW_BOARDS, Task
 
 COLUMNS = {
     "claim": "the claim in words, and in brackets the metric that tests it",
@@ -57,8 +57,8 @@ def make_legend(studies: Sequence[JsonObject]) -> list[str]:
     before: dict[str, dict[str, float]] = {}
     for study in studies:
         for arm in study["arms"]:
-            if arm["name"] == study["reference"]:
-                task = Task(**arm["task"])
+            task = Task(**arm["task"])
+            if arm["name"] == study["reference"] and (task.game, task.size) not in FEW_BOARDS:
                 title = task.title + (f" with slips of {task.slip:g}" if task.slip else "")
                 before.setdefault(title, {})[arm["hash"]] = arm["start"]
     levels = [f"{title} {fmean(of_arms.values()):.1f}" for title, of_arms in before.items()]
