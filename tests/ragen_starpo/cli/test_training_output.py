@@ -1,6 +1,7 @@
 """The output of a training command: progress, trackers, and interruptions."""
 
 import json
+import logging
 from contextlib import nullcontext
 
 import pytest
@@ -73,6 +74,16 @@ def test_the_bar_of_a_resumed_run_begins_at_its_checkpoint(tmp_path, capsys):
     with print_progress("small", 3, tmp_path):
         pass
     assert " 2/3 " in capsys.readouterr().out
+
+
+def test_only_the_warning_that_the_record_repeats_is_hidden_and_only_meanwhile(tmp_path, caplog):
+    loggers = [logging.getLogger(f"ragen_starpo.{name}") for name in ("memory", "devices")]
+    with print_progress("small", 3, tmp_path):
+        for logger in loggers:
+            logger.warning("said by %s", logger.name)
+    assert caplog.messages == ["said by ragen_starpo.devices"]
+    loggers[0].warning("again")
+    assert caplog.messages[1:] == ["again"]
 
 
 class ListTracker(nullcontext):

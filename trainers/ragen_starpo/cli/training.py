@@ -196,14 +196,16 @@ def print_progress(
     from ragen_bench.terminal.console import plain_console
     from ragen_starpo.local.run import iterations_done
 
-    # The line of memory.jsonl says it too, for both drivers.
-    logging.getLogger("ragen_starpo.memory").setLevel(logging.ERROR)
     failed: list[Tracker] = []
     bar = make_progress_bar(plain_console())
     with ExitStack() as contexts:
         for tracker in trackers:
             contexts.enter_context(tracker)
         contexts.enter_context(bar)
+        # The line of memory.jsonl says it too, for both drivers.
+        memory = logging.getLogger("ragen_starpo.memory")
+        contexts.callback(memory.setLevel, memory.level)
+        memory.setLevel(logging.ERROR)
         # Printed at the end instead.
         contexts.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", UntrainedWarning)

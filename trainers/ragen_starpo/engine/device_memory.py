@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ragen_bench.errors import described
 
-LOG = logging.getLogger("ragen_starpo.memory")
+LOG = logging.getLogger("ragen_starpo.devices")
 GIB, _MIB = 1 << 30, 1 << 20
 _CGROUPS, _HOST = Path("/sys/fs/cgroup"), Path("/proc")
 _V1 = "memory.limit_in_bytes", "memory.usage_in_bytes"
