@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, MambaConfig, OPTConfig, Qwen2Config
+from transformers import AutoModelForCausalLM, Gemma3TextConfig, MambaConfig, OPTConfig, Qwen2Config
 
 from ragen_bench.errors import UserError
 from ragen_starpo.cli.run_files import describe_memory
@@ -187,13 +187,16 @@ def test_nothing_is_assumed_of_activations_that_are_not_measured(folder, monkeyp
     assert has_room_for_cache({**local, "measured": True})
 
 
-def test_windows_need_no_room_for_the_whole_context(folder, monkeypatch):
+def test_windows_need_no_room_for_the_whole_context(folder, monkeypatch, tmp_path):
     """A cache that grows with the context would be refused: 12 kB a token, 3 GB in all."""
     gpu = Placement("cuda", "vllm", gpu=6 * GIB, requests=4)
     model, known = folder("0.5B"), read_recipe("gpu", ["cluster.memory=0.5"])
     known = replace(known, rollouts=replace(known.rollouts, context=262_144))
     with pytest.raises(UserError, match="a trajectory of 262,144 tokens takes 3"):
         estimate_memory(known, model, gpu)
+    assert not model_memory.has_windows(model)
+    Gemma3TextConfig(num_hidden_layers=6).save_pretrained(tmp_path)
+    assert model_memory.has_windows(tmp_path)
     monkeypatch.setattr(model_memory, "has_windows", lambda _: True)
     assert estimate_memory(known, model, gpu).total > 0
 
