@@ -8,6 +8,7 @@ time.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import sys
@@ -44,6 +45,24 @@ def import_transformers() -> None:
         with suppress(ImportError), _hiding(_UNUSED):
             _import_models()
     _import_models()
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the garbage collector away from a command's imports, now and later.
+
+    They make a million objects that all stay, and looking through them takes up to a third of the
+    time. A process that has imported transformers before may hold other objects, and is left alone.
+    """
+    if "transformers" in sys.modules:
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _import_models() -> None:

@@ -79,13 +79,14 @@ class SmallModel(Command):
 
     def run(self) -> int:
         """Write the model and print its size."""
-        from ragen_bench.models.hf.quick_import import import_transformers
+        from ragen_bench.models.hf.quick_import import import_transformers, uncollected
         from ragen_bench.terminal.console import plain_console
 
-        import_transformers()
-        from ragen_starpo.engine.quiet import libraries_quiet
-        from ragen_starpo.made_folder import MadeFolder
-        from ragen_starpo.small_model import Shape, make_small_model
+        with uncollected():
+            import_transformers()
+            from ragen_starpo.engine.quiet import libraries_quiet
+            from ragen_starpo.made_folder import MadeFolder
+            from ragen_starpo.small_model import Shape, make_small_model
 
         shape = Shape.of(self.width, self.layers)
         # Default values are not recorded, so that the shipped agent is reproduced to the byte.
@@ -141,12 +142,13 @@ class WarmStart(Command):
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
         check_model(self.model)
-        from ragen_bench.models.hf.quick_import import import_transformers
+        from ragen_bench.models.hf.quick_import import import_transformers, uncollected
         from ragen_bench.suites import response_format_of
         from ragen_bench.terminal.console import plain_console
 
-        import_transformers()
-        from ragen_starpo.warm_start import warm_start
+        with uncollected():
+            import_transformers()
+            from ragen_starpo.warm_start import warm_start
 
         names = {field.name for field in fields(WarmStartSettings)} & {*vars(self)}
         given = {name: getattr(self, name) for name in names}

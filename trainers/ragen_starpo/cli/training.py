@@ -119,7 +119,7 @@ class Local(TrainingCommand):
 
     def run(self) -> int:
         """Train, and print the paths of the models."""
-        from ragen_bench.models.hf.quick_import import import_transformers
+        from ragen_bench.models.hf.quick_import import import_transformers, uncollected
         from ragen_starpo.cli.models import check_model, model_folder
         from ragen_starpo.engine.computing import check_one_process
         from ragen_starpo.recipes.recipe import read_recipe
@@ -127,9 +127,10 @@ class Local(TrainingCommand):
         recipe = read_recipe(self.recipe, self.settings, trust=self.trust)
         check_one_process(recipe.cluster)
         check_model(recipe.model, *["wandb"] * self.wandb)
-        import_transformers()
-        from ragen_starpo.local.run import check_run
-        from ragen_starpo.local.train import train
+        with uncollected():
+            import_transformers()
+            from ragen_starpo.local.run import check_run
+            from ragen_starpo.local.train import train
 
         check_run(self.out, recipe)
         model = model_folder(recipe.model)
@@ -148,6 +149,7 @@ class Verl(TrainingCommand):
 
     def run(self) -> int:
         """Train, and print the paths of the models."""
+        from ragen_bench.models.hf.quick_import import uncollected
         from ragen_starpo.cli.models import check_model, model_folder
         from ragen_starpo.engine.computing import check_devices
         from ragen_starpo.recipes.recipe import read_recipe
@@ -157,8 +159,9 @@ class Verl(TrainingCommand):
         if self.ray_address is None:
             check_devices(recipe.cluster)
         check_model(recipe.model, *["wandb"] * self.wandb)
-        from ragen_starpo.cluster.train import device_of, train
-        from ragen_starpo.local.run import check_run
+        with uncollected():
+            from ragen_starpo.cluster.train import device_of, train
+            from ragen_starpo.local.run import check_run
 
         check_run(self.out, recipe)
         device_of(recipe.cluster, self.ray_address)  # before a model is downloaded

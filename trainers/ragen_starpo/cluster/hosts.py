@@ -17,7 +17,7 @@ import ray
 from omegaconf import DictConfig
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ragen_bench.models.hf.quick_import import import_transformers
+from ragen_bench.models.hf.quick_import import import_transformers, uncollected
 from ragen_starpo.cluster.names import HF_ENGINE
 
 PLAYER = "ragen_starpo.cluster.agent_loop:Player"
@@ -46,10 +46,11 @@ class Host:
     """
 
     def __init__(self, place: str) -> None:
-        if place != ENGINES["vllm"]:  # which needs torch's compiler
-            import_transformers()
         module, _, name = place.partition(":")
-        kind: Any = getattr(importlib.import_module(module), name)
+        with uncollected():
+            if place != ENGINES["vllm"]:  # which needs torch's compiler
+                import_transformers()
+            kind: Any = getattr(importlib.import_module(module), name)
         # verl has already made some of them Ray actors.
         self._kind = getattr(kind, "__ray_actor_class__", kind)
         self._hosted: Any = None

@@ -16,7 +16,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.days import today
-from ragen_bench.models.hf.quick_import import import_transformers
+from ragen_bench.models.hf.quick_import import import_transformers, uncollected
 from ragen_starpo.cluster.hosts import start_players, start_servers
 from ragen_starpo.cluster.placement import fit_to_memory, place_models
 from ragen_starpo.cluster.ray_session import check_address, explain_death, ray_session
@@ -106,8 +106,9 @@ class Task:
         """Train with verl's configuration and the hosts that play, see `VerlTrainer`."""
         config.transfer_queue.enable = True
         OmegaConf.resolve(config)
-        import_transformers()
-        import transfer_queue as tq
+        with uncollected():
+            import_transformers()
+            import transfer_queue as tq
 
         try:
             with ThreadPoolExecutor(1) as pool:

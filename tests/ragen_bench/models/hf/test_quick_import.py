@@ -16,6 +16,18 @@ found = sorted(name for name in HEAVY if name in sys.modules)
 assert not found, found
 assert importlib.util.find_spec("torch._dynamo").origin
 """
+UNCOLLECTED = """
+import gc
+from ragen_bench.models.hf.quick_import import import_transformers, uncollected
+with uncollected():
+    assert not gc.isenabled()
+    import_transformers()
+assert gc.isenabled() and gc.get_freeze_count() > 100_000, gc.get_freeze_count()
+gc.unfreeze()
+with uncollected():
+    assert gc.isenabled()
+assert not gc.get_freeze_count()
+"""
 COMPILE = """
 import scipy.optimize
 
@@ -34,6 +46,11 @@ assert isinstance(layer, torch._dynamo.eval_frame.OptimizedModule)
 @pytest.mark.parametrize("rest", ["", COMPILE])
 def test_heavy_packages_stay_away_until_they_are_used(rest):
     done = subprocess.run([sys.executable, "-c", IMPORT + rest], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_collector_leaves_a_commands_first_imports_alone():
+    done = subprocess.run([sys.executable, "-c", UNCOLLECTED], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -65,8 +82,9 @@ assert main(["small-model", "small"]) == 0
 settings = ["model=small", "iterations=1", "rollouts.samples=2", "rollouts.max_tokens=4"]
 settings += ["mini_batch=2", "validation.instances=1"]
 assert main(["local", "small", "--out", "run", *settings]) == 0
-import sys
+import gc, sys
 assert "torch._dynamo.convert_frame" not in sys.modules
+assert gc.get_freeze_count() > 100_000
 """
     done = subprocess.run(
         [sys.executable, "-c", run], cwd=tmp_path, capture_output=True, text=True, check=False
