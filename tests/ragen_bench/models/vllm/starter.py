@@ -13,12 +13,15 @@ import sys
 import time
 from pathlib import Path
 
-import vllm
-import vllm.entrypoints.launchers.api_server.entry
-import vllm.model_executor.models.llama
-import vllm.v1.worker.cpu_worker
+from ragen_bench.models.hf.quick_import import uncollected
 
-vllm.LLM, vllm.SamplingParams  # noqa: B018 (imported when they are first named)
+with uncollected():
+    import vllm
+    import vllm.entrypoints.launchers.api_server.entry
+    import vllm.model_executor.models.llama
+    import vllm.v1.worker.cpu_worker
+
+    vllm.LLM, vllm.SamplingParams  # noqa: B018 (imported when they are first named)
 
 
 def fork(module, arguments, folder):
