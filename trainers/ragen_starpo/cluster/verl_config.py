@@ -142,7 +142,6 @@ def decided_by(recipe: Recipe, model_dir: Path, device: Device) -> dict[str, obj
         "critic.enable": recipe.has_critic,
         # The KL term is in our loss; this setting makes verl load a reference.
         f"{_ACTOR}.use_kl_loss": bool(recipe.loss.kl),
-        f"{_ACTOR}.calculate_entropy": True,
         **_rollout_settings(recipe),
     }
     for place, engine in ((_ACTOR, "fsdp_config"), (_REF, "fsdp_config"), ("critic", "fsdp")):
