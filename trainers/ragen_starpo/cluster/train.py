@@ -106,28 +106,36 @@ class Task:
         """Train with verl's configuration and the hosts that play, see `VerlTrainer`."""
         config.transfer_queue.enable = True
         OmegaConf.resolve(config)
-        with uncollected():
-            import_transformers()
-            import transfer_queue as tq
-
         try:
-            with ThreadPoolExecutor(1) as pool:
-                queue = pool.submit(tq.init, config.transfer_queue)
-                memory = fit_to_memory(config)  # a model that does not fit starts no engine
-                from ragen_starpo.cluster.vllm_replica import launch_early
-
-                launch_early(config, memory.get("cache"))
-                # The rest of verl is imported while vLLM starts.
-                from ragen_starpo.cluster.verl_trainer import VerlTrainer
-
-                trainer = VerlTrainer(config, memory)
-                trainer.init()  # type: ignore[no-untyped-call]
-                queue.result()
+            trainer = _start_trainer(config)
             handles = trainer.llm_server_manager.server_handles
             ray.get([player.begin.remote(config, handles) for player in players])
             trainer.fit(players)
         finally:
-            tq.close()
+            import transfer_queue
+
+            transfer_queue.close()
+
+
+@uncollected()
+def _start_trainer(config: DictConfig) -> Any:
+    """Start the queue, vLLM and the training processes, and import what this process needs."""
+    import_transformers()
+    import transfer_queue
+
+    with ThreadPoolExecutor(1) as pool:
+        queue = pool.submit(transfer_queue.init, config.transfer_queue)
+        memory = fit_to_memory(config)  # a model that does not fit starts no engine
+        from ragen_starpo.cluster.vllm_replica import launch_early
+
+        launch_early(config, memory.get("cache"))
+        # The rest of verl is imported while vLLM starts.
+        from ragen_starpo.cluster.verl_trainer import VerlTrainer
+
+        trainer = VerlTrainer(config, memory)
+        trainer.init()  # type: ignore[no-untyped-call]
+        queue.result()
+    return trainer
 
 
 def check_version() -> None:
