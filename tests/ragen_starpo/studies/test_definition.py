@@ -77,7 +77,7 @@ def test_a_study_like_another_replaces_settings_of_the_same_name_and_whole_table
     assert set(study.settings) - set(base.settings) == changed
     assert set(base.settings) - set(study.settings) == {"updates=4", "loss.kl=0"}
     assert len(study.settings) == len(base.settings)
-    arms = 'arms = {ppo = {}, other = {settings = ["loss.kl=1"]}}\n'
+    arms = 'arms = {token-clip = {}, other = {settings = ["loss.kl=1"]}}\n'
     with pytest.raises(UserError, match="claim 1: unknown arm 'gspo'"):
         read(tmp_path, arms + text)
     with pytest.raises(UserError, match=r"mine\.toml: like: unknown study 'loses'.*losses"):

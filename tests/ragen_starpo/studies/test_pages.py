@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ragen_starpo.studies.definition import METRICS, OWN, Arm
+from ragen_starpo.studies.definition import METRICS, OWN, Arm, Task
 from ragen_starpo.studies.legend import MEANINGS
-from ragen_starpo.studies.pages import make_results, render_page, write_pages
+from ragen_starpo.studies.pages import render_page, write_pages
 from ragen_starpo.studies.pictures import render_forest
+from ragen_starpo.studies.results import make_results
 from ragen_starpo.studies.store import load_finding, open_store, run_study
 from tests.ragen_starpo.studies.stand_in import StandIn, claim, make_study
 
@@ -45,7 +46,8 @@ def test_the_page_has_a_line_for_each_claim(pages):
     assert "| [B &amp; C, arXiv 2](#b--c-arxiv-2) | 1 | 1 | 0 | 0 | 0 |" in page
     assert "| [this suite](#this-suite) | 1 | 0 | 1 | 0 | 0 |" in page
     line = next(line for line in page.splitlines() if "+5 points" in line)
-    assert line.startswith("| up is better (mean) | FrozenLake 3x3 | figure 7 | +5 points | +1")
+    game = "FrozenLake 3x3; rate 0.001, 60 iterations"
+    assert line.startswith(f"| up is better (mean) | {game} | figure 7 | +5 points | +1")
     assert "| **higher**, as claimed | 32 | [mine](findings/study-mine.svg) |" in line
     assert "**lower**, as claimed" in page
     assert "**lower**, not as claimed" in page
@@ -87,6 +89,37 @@ def test_levels_are_those_of_one_side_against_those_of_the_other(tmp_path):
     page = render_page(make_results([finding]))
     assert "| up 64.2; down 40.2 vs base 52.2; alike 52.2 |" in page
     assert "| up 64.2 vs 50 |" in page
+
+
+def test_a_claim_names_the_game_that_all_of_its_arms_play(tmp_path):
+    icy = {"slip": 1 / 3, "test": "4x4"}
+    study = make_study(claim("up"), claim("down", "alike"))
+    arms = {name: Arm(study.arms[name].settings, icy) for name in ("down", "alike")}
+    study = replace(study, arms={**study.arms, **arms})
+    first, second = make_results([find(tmp_path, study, StandIn())])["studies"][0]["claims"]
+    assert first["setting"] == "FrozenLake 3x3; rate 0.001, 60 iterations"
+    title = "FrozenLake 3x3 with slips of 0.33, tested on 4x4"
+    assert second["setting"] == f"{title}; rate 0.001, 60 iterations"
+
+
+@pytest.mark.parametrize(("start", "is_below"), [(0.605, True), (0.595, False)])
+def test_a_claim_says_where_all_of_its_arms_end_below_their_start(tmp_path, start, is_below):
+    study = make_study(claim("down", metric="test", says="lower"))
+    finding = find(tmp_path, study, StandIn(noise=0.0))
+    assert finding.verdicts[0].levels == pytest.approx({"down": 48, "base": 60})
+    runs = {
+        name: replace(one, start=np.full_like(one.start, start))
+        for name, one in finding.runs.items()
+    }
+    results = make_results([finding._replace(runs=runs)])
+    assert results["studies"][0]["claims"][0]["below_start"] == is_below
+    assert ("all end below their starting models" in render_page(results)) == is_below
+
+
+def test_a_game_with_few_boards_has_its_success_in_training_for_a_start(tmp_path):
+    study = replace(make_study(claim("up")), task=Task("sokoban", 6, test="5x5"))
+    page = render_page(make_results([find(tmp_path, study, StandIn(noise=0.0))]))
+    assert "instances is: Sokoban 6x6 (first iteration of training) 36.0." in page
 
 
 def test_a_lead_shows_how_many_collapsed_runs_had_no_sign(tmp_path):

@@ -79,10 +79,10 @@ class SmallModel(Command):
 
     def run(self) -> int:
         """Write the model and print its size."""
-        from ragen_bench.models.hf.quick_import import import_transformers, uncollected
+        from ragen_bench.models.hf.quick_import import import_transformers, pause_garbage_collection
         from ragen_bench.terminal.console import plain_console
 
-        with uncollected():
+        with pause_garbage_collection():
             import_transformers()
             from ragen_starpo.engine.quiet import libraries_quiet
             from ragen_starpo.made_folder import MadeFolder
@@ -142,11 +142,11 @@ class WarmStart(Command):
     def run(self) -> int:
         """Train, and print the loss of each epoch."""
         check_model(self.model)
-        from ragen_bench.models.hf.quick_import import import_transformers, uncollected
+        from ragen_bench.models.hf.quick_import import import_transformers, pause_garbage_collection
         from ragen_bench.suites import response_format_of
         from ragen_bench.terminal.console import plain_console
 
-        with uncollected():
+        with pause_garbage_collection():
             import_transformers()
             from ragen_starpo.warm_start import warm_start
 

@@ -119,7 +119,7 @@ class Local(TrainingCommand):
 
     def run(self) -> int:
         """Train, and print the paths of the models."""
-        from ragen_bench.models.hf.quick_import import import_transformers, uncollected
+        from ragen_bench.models.hf.quick_import import import_transformers, pause_garbage_collection
         from ragen_starpo.cli.models import check_model, model_folder
         from ragen_starpo.engine.computing import check_one_process
         from ragen_starpo.recipes.recipe import read_recipe
@@ -127,7 +127,7 @@ class Local(TrainingCommand):
         recipe = read_recipe(self.recipe, self.settings, trust=self.trust)
         check_one_process(recipe.cluster)
         check_model(recipe.model, *["wandb"] * self.wandb)
-        with uncollected():
+        with pause_garbage_collection():
             import_transformers()
             from ragen_starpo.local.run import check_run
             from ragen_starpo.local.train import train
@@ -149,7 +149,7 @@ class Verl(TrainingCommand):
 
     def run(self) -> int:
         """Train, and print the paths of the models."""
-        from ragen_bench.models.hf.quick_import import uncollected
+        from ragen_bench.models.hf.quick_import import pause_garbage_collection
         from ragen_starpo.cli.models import check_model, model_folder
         from ragen_starpo.engine.computing import check_devices
         from ragen_starpo.recipes.recipe import read_recipe
@@ -159,7 +159,7 @@ class Verl(TrainingCommand):
         if self.ray_address is None:
             check_devices(recipe.cluster)
         check_model(recipe.model, *["wandb"] * self.wandb)
-        with uncollected():
+        with pause_garbage_collection():
             from ragen_starpo.cluster.train import device_of, train
             from ragen_starpo.local.run import check_run
 

@@ -17,7 +17,7 @@ import ray
 from omegaconf import DictConfig
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from ragen_bench.models.hf.quick_import import import_transformers, uncollected
+from ragen_bench.models.hf.quick_import import import_transformers, pause_garbage_collection
 from ragen_starpo.cluster.names import HF_ENGINE
 
 PLAYER = "ragen_starpo.cluster.agent_loop:Player"
@@ -47,7 +47,7 @@ class Host:
 
     def __init__(self, place: str) -> None:
         module, _, name = place.partition(":")
-        with uncollected():
+        with pause_garbage_collection():
             if place != ENGINES["vllm"]:  # which needs torch's compiler
                 import_transformers()
             kind: Any = getattr(importlib.import_module(module), name)

@@ -16,7 +16,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ragen_bench.errors import UserError, missing_extra
 from ragen_bench.models.days import today
-from ragen_bench.models.hf.quick_import import import_transformers, uncollected
+from ragen_bench.models.hf.quick_import import import_transformers, pause_garbage_collection
 from ragen_starpo.cluster.hosts import start_players, start_servers
 from ragen_starpo.cluster.placement import fit_to_memory, place_models
 from ragen_starpo.cluster.ray_session import check_address, explain_death, ray_session
@@ -117,20 +117,20 @@ class Task:
             transfer_queue.close()
 
 
-@uncollected()
 def _start_trainer(config: DictConfig) -> Any:
-    """Start the queue, vLLM and the training processes, and import what this process needs."""
-    import_transformers()
-    import transfer_queue
-
+    """Start the queue, vLLM and the training processes, and import verl's trainer."""
     with ThreadPoolExecutor(1) as pool:
-        queue = pool.submit(transfer_queue.init, config.transfer_queue)
-        memory = fit_to_memory(config)  # a model that does not fit starts no engine
-        from ragen_starpo.cluster.vllm_replica import launch_early
+        with pause_garbage_collection():
+            import_transformers()
+            import transfer_queue
 
-        launch_early(config, memory.get("cache"))
-        # The rest of verl is imported while vLLM starts.
-        from ragen_starpo.cluster.verl_trainer import VerlTrainer
+            queue = pool.submit(transfer_queue.init, config.transfer_queue)
+            memory = fit_to_memory(config)  # a model that does not fit starts no engine
+            from ragen_starpo.cluster.vllm_replica import launch_early
+
+            launch_early(config, memory.get("cache"))
+            # The rest of verl is imported while vLLM starts.
+            from ragen_starpo.cluster.verl_trainer import VerlTrainer
 
         trainer = VerlTrainer(config, memory)
         trainer.init()  # type: ignore[no-untyped-call]

@@ -83,7 +83,7 @@ def _problems_of_claim(study: Study, claim: Claim) -> Iterator[str]:
     if METRICS[claim.metric].needs_collapse and not claim.about_collapse:
         yield f"{claim.metric} is of collapsed runs; set about_collapse = true"
     sides = [] if unknown_arms else [*claim.plus, *claim.minus]
-    tested = {_tested_board(study.task_of(arm)) for arm in sides if claim.metric in HELD_OUT}
+    tested = {study.task_of(arm).tested_board for arm in sides if claim.metric in HELD_OUT}
     for game, size in sorted(tested & FEW_BOARDS.keys()):
         yield (
             f"{game} {size}x{size} has {FEW_BOARDS[game, size]} held-out boards, too few for "
@@ -94,10 +94,6 @@ def _problems_of_claim(study: Study, claim: Claim) -> Iterator[str]:
         yield f"a collapse shows after two windows; set iterations to at least {2 * WINDOW}"
     if claim.metric == "collapse_time" and len({*map(study.iterations_of, sides)}) > 1:
         yield "collapse_time compares arms of equally many iterations"
-
-
-def _tested_board(task: Task) -> tuple[str, int]:
-    return task.game, int(task.test[0]) if task.test else task.size
 
 
 def _problems_of_knob(knob: Knob | None) -> Iterator[str]:

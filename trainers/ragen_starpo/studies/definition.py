@@ -133,6 +133,17 @@ class Task:
         """The game's name in the suite, with the side of its board."""
         return _TITLES[self.game] + (f" {self.size}x{self.size}" if self.size else "")
 
+    @property
+    def tested_board(self) -> tuple[str, int]:
+        """The game and the side of the boards that the last model is tested on."""
+        return self.game, int(self.test[0]) if self.test else self.size
+
+    @property
+    def full_title(self) -> str:
+        """The title, with the ice and the board of the test where they are not the game's own."""
+        slips = f" with slips of {self.slip:.2g}" if self.slip else ""
+        return self.title + slips + (f", tested on {self.test}" if self.test else "")
+
     def __post_init__(self) -> None:
         if self.game not in GAMES:
             raise ValueError(str(unknown("game", self.game, GAMES)))

@@ -11,12 +11,14 @@ from ragen_starpo.studies.definition import FEW_BOARDS, Task
 
 COLUMNS = {
     "claim": "the claim in words, and in brackets the metric that tests it",
-    "game": "the game that the agents learn; a board's side is in the name",
+    "game": "the game that the agents learn, with the side of its board; then the learning rate of "
+    "the policy and the length of training",
     "figure": "the place in the paper",
     "theirs": "the paper's own number, if it gives one",
     "ours": "the first side of *levels* minus the second, in the metric's unit, with its interval; "
-    "then δ: a smaller difference counts as none; each starting model counts the same, which "
-    "matters where only some runs have the metric",
+    "then δ: a smaller difference counts as none. Each starting model counts the same, which "
+    "matters where only some runs have the metric. Where each side has two variants, the claim is "
+    "about an interaction, and this is half of it",
     "levels": "the metric's mean in each variant: those of the first side, *vs*, then those of the "
     "second side or the number that the claim names; a side of several variants is their mean",
     "verdict": "*the same*: the whole interval is within ±δ, even if it excludes 0; *higher*, "
@@ -54,21 +56,22 @@ def make_legend(studies: Sequence[JsonObject]) -> list[str]:
     columns = [[name, Markdown(text.format(starts=starts))] for name, text in COLUMNS.items()]
     used = {claim["metric"] for study in studies for claim in study["claims"]}
     metrics = [[name, Markdown(text)] for name, text in MEANINGS.items() if name in used]
-    before: dict[str, dict[str, float]] = {}
-    for study in studies:
-        for arm in study["arms"]:
-            task = Task(**arm["task"])
-            if arm["name"] == study["reference"] and (task.game, task.size) not in FEW_BOARDS:
-                title = task.title + (f" with slips of {task.slip:g}" if task.slip else "")
-                before.setdefault(title, {})[arm["hash"]] = arm["start"]
-    levels = [f"{title} {fmean(of_arms.values()):.1f}" for title, of_arms in before.items()]
+    arms = {arm["hash"]: arm for study in studies for arm in study["arms"]}
+    starts_of: dict[str, list[float]] = {}
+    for arm in arms.values():
+        task = Task(**arm["task"])
+        few = task.tested_board in FEW_BOARDS
+        title = f"{task.title} (first iteration of training)" if few else task.full_title
+        starts_of.setdefault(title, []).append(arm["first" if few else "start"])
+    levels = [f"{title} {fmean(of_arms):.1f}" for title, of_arms in starts_of.items()]
     return [
         "## How to read a row",
         make_table(["column", "meaning"], columns),
         "Success is the percentage of episodes that are solved, and differences of it are points. "
-        f"Before training, success on held-out instances is: {', '.join(sorted(levels))}.",
+        f"Before training, success on held-out instances is: {'; '.join(sorted(levels))}.",
         make_table(["metric", "meaning"], metrics),
         f"The {link('monitor', _MONITOR)} watches training for signs of a collapse. A warning that "
         "never comes counts as one of the last iteration, and *levels* says in how many runs. "
+        "Where most runs have none, the iterations say no more than that. "
         "In the pictures a difference and its interval are divided by δ.",
     ]

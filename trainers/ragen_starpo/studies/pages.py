@@ -1,30 +1,22 @@
-"""The published findings: a page, one picture for each paper and study, JSON, and curves."""
+"""The files of the published findings: the page, pictures, JSON, and curves."""
 
 from __future__ import annotations
 
-import io
 import json
-import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
 
 from ragen_bench.json_types import JsonObject
 from ragen_bench.markdown import Markdown, bold, code, escape_markdown, link, make_table
 from ragen_bench.pages.formats import NONE
 from ragen_bench.runs.atomic import replacing, write_text
-from ragen_starpo.studies.definition import METRICS, OWN, WINDOW, Claim, Study, list_studies
+from ragen_starpo.studies.definition import METRICS, OWN, WINDOW, list_studies
 from ragen_starpo.studies.legend import COLUMNS, make_legend
-from ragen_starpo.studies.metrics import LEADS, Runs, find_missing_signs, find_rise
 from ragen_starpo.studies.pictures import render_curves, render_forest
-from ragen_starpo.studies.verdicts import LEVEL, Verdict
+from ragen_starpo.studies.results import Finding, make_results, pack_curves
 
-_DECIDED = ("higher", "lower", "the same")
 _RULES = "https://ragen-bench.github.io/ragen-bench/studies/#verdicts"
 _SETTINGS = "https://ragen-bench.github.io/ragen-bench/recipes/"
 _CATALOGUE = (
@@ -40,14 +32,6 @@ _SAME = "With the folder of the runs as `--out` the page comes within seconds, w
 _AGREES = {True: ", as claimed", False: ", not as claimed", None: ""}
 
 
-class Finding(NamedTuple):
-    """A study with its verdicts, in the order of its claims, and its arms' runs by name."""
-
-    study: Study
-    verdicts: Sequence[Verdict]
-    runs: Mapping[str, Runs]
-
-
 def write_pages(folder: Path, findings: Sequence[Finding]) -> None:
     """Write `findings.md`, `findings.json` and the folder `findings` with pictures and curves."""
     results = make_results(findings)
@@ -61,72 +45,6 @@ def write_pages(folder: Path, findings: Sequence[Finding]) -> None:
         write_text(pictures / f"study-{finding.study.name}.svg", render_curves(finding.runs))
     with replacing(pictures / "curves.npz") as content:
         content.write(pack_curves(findings))
-
-
-def make_results(findings: Sequence[Finding]) -> JsonObject:
-    """Return the content of `findings.json`."""
-    return {"level": LEVEL, "studies": [_make_study(finding) for finding in findings]}
-
-
-def _make_study(finding: Finding) -> JsonObject:
-    study = finding.study
-    arms = [
-        {
-            "name": arm,
-            "hash": study.hash_of(arm),
-            "task": asdict(study.task_of(arm)),
-            "settings": list(study.settings_of(arm)),
-            "iterations": study.iterations_of(arm),
-            "runs": len(runs.test),
-            "start": round(100 * float(runs.start.mean(dtype=np.float64)), 2),
-            "rise": round(find_rise(runs), 2),
-            "seconds": round(runs.seconds),
-            "gpu_seconds": round(runs.gpu_seconds),
-        }
-        for arm, runs in finding.runs.items()
-    ]
-    pairs = zip(study.claims, finding.verdicts, strict=True)
-    return {
-        "name": study.name,
-        "question": study.question,
-        "reference": study.reference,
-        "warm_starts": study.warm_starts,
-        "arms": arms,
-        "claims": [_make_claim(finding, claim, verdict) for claim, verdict in pairs],
-    }
-
-
-def _make_claim(finding: Finding, claim: Claim, verdict: Verdict) -> JsonObject:
-    study = finding.study
-    # What a gate closed has a difference that nothing corrects for the other claims.
-    estimate = None if verdict.word == "not testable here" else verdict.estimate
-    decided = verdict.word in _DECIDED
-    interval = estimate.interval(verdict.level) if estimate else ()
-    return {
-        **asdict(claim),
-        "study": study.name,
-        "game": study.task_of(claim.plus[0]).title,
-        "verdict": verdict.word,
-        "as_claimed": verdict.word == claim.says if decided else None,
-        "why": verdict.why,
-        "mean": _round(estimate.mean if estimate else None),
-        "interval": [_round(end) for end in interval],
-        "interval_level": round(verdict.level, 6),
-        "runs": study.warm_starts * verdict.seeds,
-        "levels": {arm: _round(level) for arm, level in verdict.levels.items()},
-        "no_sign": _count_missing_signs(finding, claim, verdict.seeds),
-        "knob_value": _round(verdict.knob, 4),
-    }
-
-
-def _count_missing_signs(finding: Finding, claim: Claim, seeds: int) -> dict[str, list[int]]:
-    """Return for each arm of a lead the collapsed runs without its sign, and all collapsed runs."""
-    counts = {}
-    for arm in (*claim.plus, *claim.minus) if claim.metric in LEADS and seeds else ():
-        misses = find_missing_signs(finding.runs[arm], claim.metric)
-        judged = misses.reshape(finding.study.warm_starts, -1)[:, :seeds]
-        counts[arm] = [int(np.nansum(judged)), int(np.isfinite(judged).sum())]
-    return counts
 
 
 def render_page(results: JsonObject) -> str:
@@ -264,12 +182,13 @@ def _claim_row(claim: JsonObject) -> list[str]:
         low, high = claim["interval"]
         ours = f"{_sign(claim['mean'])}{unit} [{_sign(low)}, {_sign(high)}], δ {claim['same']:g}"
     why = escape_markdown(f": {claim['why']}" if claim["why"] else "")
-    verdict = Markdown(f"{bold(claim['verdict'])}{_AGREES[claim['as_claimed']]}{why}")
+    below = "; all end below their starting models" if claim["below_start"] else ""
+    verdict = Markdown(f"{bold(claim['verdict'])}{_AGREES[claim['as_claimed']]}{why}{below}")
     picture = link(claim["study"], f"findings/study-{claim['study']}.svg")
     text = f"{claim['text']} ({claim['metric']})"
     theirs = [claim["figure"] or NONE, claim["number"] or NONE]
     levels = _describe_levels(claim)
-    return [text, claim["game"], *theirs, ours, levels, verdict, str(claim["runs"]), picture]
+    return [text, claim["setting"], *theirs, ours, levels, verdict, str(claim["runs"]), picture]
 
 
 def _describe_levels(claim: JsonObject) -> str:
@@ -286,26 +205,6 @@ def _describe_levels(claim: JsonObject) -> str:
             texts.append(text)
         sides.append("; ".join(texts) or f"{claim['than']:g}")
     return " vs ".join(sides)
-
-
-def pack_curves(findings: Sequence[Finding]) -> bytes:
-    """Return an npz file: by arm's hash, success of each run in half per cent, and mean curves."""
-    arrays: dict[str, np.ndarray] = {}
-    for finding in findings:
-        for arm, runs in finding.runs.items():
-            key = finding.study.hash_of(arm)
-            arrays[f"{key}/success"] = np.round(200 * runs.curves["success"]).astype(np.uint8)
-            for name, values in runs.curves.items():
-                if name != "success":
-                    known = ~np.isnan(values)
-                    total = np.where(known, values, 0).sum(axis=0, dtype=np.float64)
-                    mean = total / np.maximum(known.sum(axis=0), 1)
-                    mean[~known.any(axis=0)] = math.nan
-                    arrays[f"{key}/{name}"] = mean.astype(np.float32)
-    content = io.BytesIO()
-    save: Callable[..., None] = np.savez_compressed
-    save(content, **arrays)
-    return content.getvalue()
 
 
 def _by_paper(results: JsonObject) -> dict[str, list[JsonObject]]:
@@ -328,7 +227,3 @@ def _sign(value: float) -> str:
 
 def _minus(number: str) -> str:
     return number.replace("-", "\N{MINUS SIGN}")
-
-
-def _round(value: float | None, digits: int = 3) -> float | None:
-    return None if value is None or math.isnan(value) else round(value, digits)

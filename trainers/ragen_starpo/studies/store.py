@@ -21,7 +21,7 @@ from ragen_bench.runs.atomic import lock_folder, replacing
 from ragen_bench.runs.json_lines import read_whole, write_whole
 from ragen_starpo.studies.definition import Study, Task
 from ragen_starpo.studies.metrics import Runs
-from ragen_starpo.studies.pages import Finding
+from ragen_starpo.studies.results import Finding
 from ragen_starpo.studies.verdicts import Judgement, judge
 
 _ARMS = "arms"

@@ -174,7 +174,8 @@ class Sample:
         for arm in dict.fromkeys([self._study.reference, *rising]):
             if (rise := find_rise(self._runs[arm])) < GAIN:
                 name = f"the baseline {arm}" if arm == self._study.reference else arm
-                return f"success of {name} rises by {rise:.1f} points, less than {GAIN:g}"
+                rises = f"rises by {rise:.1f} points" if rise > 0 else "never rises above its start"
+                return f"success of {name} {rises}; {GAIN:g} points are needed"
         sides = claim.plus, claim.minus
         if all(len(side) == 1 for side in sides) and self._is_same(*claim.plus, *claim.minus):
             return f"{claim.plus[0]} and {claim.minus[0]} are the same algorithm in this game"

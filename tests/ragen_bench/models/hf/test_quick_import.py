@@ -16,15 +16,15 @@ found = sorted(name for name in HEAVY if name in sys.modules)
 assert not found, found
 assert importlib.util.find_spec("torch._dynamo").origin
 """
-UNCOLLECTED = """
+PAUSED = """
 import gc
-from ragen_bench.models.hf.quick_import import import_transformers, uncollected
-with uncollected():
+from ragen_bench.models.hf.quick_import import import_transformers, pause_garbage_collection
+with pause_garbage_collection():
     assert not gc.isenabled()
     import_transformers()
 assert gc.isenabled() and gc.get_freeze_count() > 100_000, gc.get_freeze_count()
 gc.unfreeze()
-with uncollected():
+with pause_garbage_collection():
     assert gc.isenabled()
 assert not gc.get_freeze_count()
 """
@@ -50,7 +50,7 @@ def test_heavy_packages_stay_away_until_they_are_used(rest):
 
 
 def test_the_collector_leaves_a_commands_first_imports_alone():
-    done = subprocess.run([sys.executable, "-c", UNCOLLECTED], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", PAUSED], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
-from ragen_bench.models.hf.quick_import import uncollected
+from ragen_bench.models.hf.quick_import import pause_garbage_collection
 
-with uncollected():
+with pause_garbage_collection():
     import vllm
     import vllm.entrypoints.launchers.api_server.entry
     import vllm.model_executor.models.llama
