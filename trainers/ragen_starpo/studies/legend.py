@@ -17,8 +17,9 @@ COLUMNS = {
     "theirs": "the paper's own number, if it gives one",
     "ours": "the first side of *levels* minus the second, in the metric's unit, with its interval; "
     "then δ: a smaller difference counts as none. Each starting model counts the same, which "
-    "matters where only some runs have the metric. Where each side has two variants, the claim is "
-    "about an interaction, and this is half of it",
+    "matters where only some runs have the metric. Where the claim is that a setting does more in "
+    "one case than in another, or that two settings add up, this is half of the difference between "
+    "the cases",
     "levels": "the metric's mean in each variant: those of the first side, *vs*, then those of the "
     "second side or the number that the claim names; a side of several variants is their mean",
     "verdict": "*the same*: the whole interval is within ±δ, even if it excludes 0; *higher*, "
