@@ -1,5 +1,6 @@
 """A run joins the Ray that it is told of, and no other."""
 
+import gc
 import os
 
 import pytest
@@ -60,10 +61,16 @@ def test_a_slow_start_is_told_in_a_line(monkeypatch):
     assert "\n" not in str(raised.value)
 
 
+@ray.remote
+def read_threshold():
+    return gc.get_threshold()[0]
+
+
 def test_an_address_that_does_not_answer_is_not_asked(monkeypatch):
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with ray_session(ClusterSettings(), "cpu", None):
         assert len(ray.nodes()) == 1
+        assert ray.get(read_threshold.remote()) == 50_000
 
 
 def test_the_variables_are_verls_and_users_keep_theirs(monkeypatch):

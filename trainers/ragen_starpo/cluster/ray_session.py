@@ -22,6 +22,7 @@ from ray.exceptions import (
 )
 
 from ragen_bench.errors import UserError, described
+from ragen_starpo.cluster.names import collect_garbage_rarely
 from ragen_starpo.engine.computing import Device
 from ragen_starpo.local.run import iterations_done
 from ragen_starpo.recipes.run_sections import ClusterSettings
@@ -148,7 +149,10 @@ def _init(
 ) -> None:
     init = functools.partial(
         ray.init,
-        runtime_env={"env_vars": variables},
+        runtime_env={
+            "env_vars": variables,
+            "worker_process_setup_hook": collect_garbage_rarely,
+        },
         log_to_driver=False,
         logging_level=logging.ERROR,
     )
