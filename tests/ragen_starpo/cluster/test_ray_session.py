@@ -67,6 +67,7 @@ def read_threshold():
 
 
 def test_an_address_that_does_not_answer_is_not_asked(monkeypatch):
+    """The session that starts instead collects garbage rarely in its processes."""
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
     with ray_session(ClusterSettings(), "cpu", None):
         assert len(ray.nodes()) == 1

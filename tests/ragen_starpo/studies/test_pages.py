@@ -99,6 +99,11 @@ def test_a_claim_names_the_game_that_all_of_its_arms_play(tmp_path):
     first, second = make_results([find(tmp_path, study, StandIn())])["studies"][0]["claims"]
     assert first["setting"] == "FrozenLake 3x3; rate 0.001, 60 iterations"
     title = "FrozenLake 3x3 with slips of 0.33, tested on 4x4"
+    longer = replace(study, arms={**study.arms, "base": Arm(("loss.clip_high=3",), {}, 80)})
+    (first, _) = make_results([find(tmp_path / "longer", longer, StandIn())])["studies"][0][
+        "claims"
+    ]
+    assert first["setting"] == "FrozenLake 3x3; rate 0.001, 60 and 80 iterations"
     assert second["setting"] == f"{title}; rate 0.001, 60 iterations"
 
 

@@ -42,8 +42,8 @@ def _make_study(finding: Finding) -> JsonObject:
             "settings": list(study.settings_of(arm)),
             "iterations": study.iterations_of(arm),
             "runs": len(runs.test),
-            "start": round(100 * float(runs.start.mean(dtype=np.float64)), 2),
-            "first": round(100 * float(runs.curves["success"][:, 0].mean(dtype=np.float64)), 2),
+            "start": round(_percent(runs.start), 2),
+            "first": round(_percent(runs.curves["success"][:, 0]), 2),
             "rise": round(find_rise(runs), 2),
             "seconds": round(runs.seconds),
             "gpu_seconds": round(runs.gpu_seconds),
@@ -87,19 +87,22 @@ def _make_claim(finding: Finding, claim: Claim, verdict: Verdict) -> JsonObject:
 
 
 def _describe_setting(study: Study, claim: Claim) -> str:
-    """Return in what a claim's arms are equal: task, learning rate and iterations."""
-    tasks = [study.task_of(arm) for arm in (*claim.plus, *claim.minus)]
+    """Return the task, the learning rates and the iterations of a claim's arms."""
+    arms = (*claim.plus, *claim.minus)
+    tasks = [study.task_of(arm) for arm in arms]
     titles = {task.full_title for task in tasks}
     title = titles.pop() if len(titles) == 1 else tasks[0].title
-    rate = read_arm(study.settings_of(claim.plus[0])).optimiser.learning_rate
-    return f"{title}; rate {rate:g}, {study.iterations_of(claim.plus[0])} iterations"
+    rates = [read_arm(study.settings_of(arm)).optimiser.learning_rate for arm in arms]
+    lengths = map(study.iterations_of, arms)
+    # In the order of the arms, each value once.
+    numbers = [" and ".join(f"{n:g}" for n in dict.fromkeys(all_)) for all_ in (rates, lengths)]
+    return "{}; rate {}, {} iterations".format(title, *numbers)
 
 
 def _ends_below_start(finding: Finding, claim: Claim, verdict: Verdict) -> bool:
     """Return whether all arms of a claim end below their starting models, on held-out instances."""
     return claim.metric == "test" and all(
-        level < 100 * float(finding.runs[arm].start.mean(dtype=np.float64))
-        for arm, level in verdict.levels.items()
+        level < _percent(finding.runs[arm].start) for arm, level in verdict.levels.items()
     )
 
 
@@ -131,6 +134,10 @@ def pack_curves(findings: Sequence[Finding]) -> bytes:
     save: Callable[..., None] = np.savez_compressed
     save(content, **arrays)
     return content.getvalue()
+
+
+def _percent(shares: np.ndarray) -> float:
+    return 100 * float(shares.mean(dtype=np.float64))
 
 
 def _round(value: float | None, digits: int = 3) -> float | None:
